@@ -1,0 +1,17 @@
+# The foreign libraries, each from the distribution (docs/dependencies.md says why each one).
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2>=1.1)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.84)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto>=1.1.1)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.35)
+if(TENDER_BUILD_TESTS OR TENDER_BUILD_FLEETSIM)
+    pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.70)
+    pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+endif()
+if(TENDER_BUILD_TESTS)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1.5)
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()

@@ -1,0 +1,37 @@
+# What can be chosen at configure time. The presets in CMakePresets.json set these; nothing else does.
+
+option(TENDER_BUILD_TESTS "Build the tests, the test servers and the fuzz replays" ON)
+option(TENDER_BUILD_FLEETSIM "Build fleetsim, the Fleet-style server to rehearse against" ON)
+option(TENDER_WERROR "Treat warnings as errors" ON)
+option(TENDER_COVERAGE "Measure line coverage (gcov)" OFF)
+set(TENDER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
+set(TENDER_ANALYZE "" CACHE STRING "ON runs gcc's -fanalyzer over lib/ and cmd/")
+option(TENDER_FUZZ "Build the fuzz targets for libFuzzer (clang only); otherwise they replay their corpus" OFF)
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON) # the cleanup attribute
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+add_compile_definitions(_GNU_SOURCE _FILE_OFFSET_BITS=64)
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
+                    -Wvla -Wformat=2 -Wundef -Wcast-qual -Wimplicit-fallthrough -fno-common)
+if(TENDER_WERROR)
+    add_compile_options(-Werror)
+endif()
+if(TENDER_SANITIZE)
+    add_compile_options(-fsanitize=${TENDER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    add_link_options(-fsanitize=${TENDER_SANITIZE})
+elseif(CMAKE_BUILD_TYPE MATCHES "Release|RelWithDebInfo")
+    add_compile_options(-fstack-protector-strong -D_FORTIFY_SOURCE=2)
+endif()
+if(TENDER_COVERAGE)
+    add_compile_options(--coverage)
+    add_link_options(--coverage)
+endif()
+if(TENDER_ANALYZE)
+    add_compile_options(-fanalyzer)
+endif()
