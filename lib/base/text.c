@@ -1,0 +1,167 @@
+/* Words, sizes and first lines: what messages and look-ups are made of. */
+#include "base/text.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORD_BYTES = 64 };
+
+bool text_equal(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool text_is_empty(const char *text)
+{
+    return text == NULL || text[0] == '\0';
+}
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text);
+    size_t tail = strlen(suffix);
+    return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
+}
+
+bool text_ends_with_ignoring_case(const char *text, const char *suffix)
+{
+    size_t length = strlen(text);
+    size_t tail = strlen(suffix);
+    return length >= tail && strcasecmp(text + length - tail, suffix) == 0;
+}
+
+static char fold(char letter)
+{
+    return letter == '-' ? '_' : (char)tolower((unsigned char)letter);
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment, three rows of the usual table. */
+unsigned text_edit_distance(const char *a, const char *b)
+{
+    size_t a_length = strlen(a);
+    size_t b_length = strlen(b);
+    if (a_length >= WORD_BYTES || b_length >= WORD_BYTES)
+        return 1000;
+    unsigned rows[3][WORD_BYTES];
+    unsigned *before = rows[0];
+    unsigned *above = rows[1];
+    unsigned *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            unsigned cost = fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1;
+            row[j] = smaller(smaller(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
+            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
+                row[j] = smaller(row[j], before[j - 2] + 1);
+        }
+        unsigned *free_row = before;
+        before = above;
+        above = row;
+        row = free_row;
+    }
+    return above[b_length];
+}
+
+const char *text_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    const char *nearest = NULL;
+    unsigned best = 1000;
+    for (size_t i = 0; i < count; i++) {
+        unsigned distance = text_edit_distance(word, candidates[i]);
+        if (distance < best) {
+            best = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest != NULL && best <= (strlen(word) + 2) / 3 ? nearest : NULL;
+}
+
+const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES])
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        snprintf(out, TEXT_SIZE_BYTES, "%d byte%s", (int)bytes, bytes == 1 ? "" : "s");
+        return out;
+    }
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    while (value >= 1024 && unit < 3) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, TEXT_SIZE_BYTES, "%.1f %s", value, units[unit]);
+    return out;
+}
+
+const char *text_first_line(const char *text, size_t length, char *out, size_t size)
+{
+    static const char ellipsis[] = "…";
+    size_t used = 0;
+    bool cut = false;
+    size_t start = 0;
+    while (start < length && isspace((unsigned char)text[start]))
+        start++;
+    for (size_t i = start; i < length && text[i] != '\n' && text[i] != '\r'; i++) {
+        if (used + sizeof ellipsis >= size) {
+            cut = true;
+            break;
+        }
+        unsigned char byte = (unsigned char)text[i];
+        out[used++] = byte < 0x20 || byte == 0x7F ? '?' : (char)byte;
+    }
+    if (cut) {
+        while (used > 0 && ((unsigned char)text[start + used] & 0xC0) == 0x80)
+            used--;
+        memcpy(out + used, ellipsis, sizeof ellipsis);
+    } else if (size > 0) {
+        out[used] = '\0';
+    }
+    return out;
+}
+
+/* Length of the sequence that starts here, 0 if it is not valid. */
+static size_t utf8_sequence(const unsigned char *text, size_t left)
+{
+    unsigned char lead = text[0];
+    size_t length = lead < 0x80                   ? 1
+                    : lead >= 0xC2 && lead < 0xE0 ? 2
+                    : (lead & 0xF0) == 0xE0       ? 3
+                    : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                  : 0;
+    if (length == 0 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    if ((lead == 0xE0 && text[1] < 0xA0) || (lead == 0xED && text[1] >= 0xA0) ||
+        (lead == 0xF0 && text[1] < 0x90) || (lead == 0xF4 && text[1] >= 0x90))
+        return 0;
+    return length;
+}
+
+bool text_is_utf8(const char *text, size_t length, size_t *bad_offset)
+{
+    for (size_t i = 0; i < length;) {
+        size_t sequence = utf8_sequence((const unsigned char *)text + i, length - i);
+        if (sequence == 0) {
+            if (bad_offset != NULL)
+                *bad_offset = i;
+            return false;
+        }
+        i += sequence;
+    }
+    return true;
+}

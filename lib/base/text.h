@@ -1,0 +1,31 @@
+/* Small questions about text that several stages ask. No allocation. */
+#ifndef TENDER_BASE_TEXT_H
+#define TENDER_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool text_equal(const char *a, const char *b); /* NULL equals NULL only */
+bool text_is_empty(const char *text);          /* NULL or "" */
+bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(const char *text, const char *suffix);
+/* ASCII letters without regard to case. */
+bool text_ends_with_ignoring_case(const char *text, const char *suffix);
+/* Edits (insert, delete, replace, swap of neighbours) between two words of at most 63 bytes; a large number
+ * for longer ones. */
+unsigned text_edit_distance(const char *a, const char *b);
+/* The candidate nearest to `word` that is near enough to be what was meant (at most a third of its letters
+ * differ, '-' counts as '_'); NULL if none. */
+const char *text_nearest(const char *word, const char *const *candidates, size_t count);
+enum { TEXT_SIZE_BYTES = 32 };
+/* "812 bytes", "1.4 MiB" */
+const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES]);
+/* Copies at most size - 1 bytes of printable text: control bytes become '?', the first line only, cut with
+ * "…". */
+const char *text_first_line(const char *text, size_t length, char *out, size_t size);
+/* Valid UTF-8 (RFC 3629: no surrogates, no overlong forms). On false, *bad_offset (may be NULL) is the first
+ * bad byte. */
+bool text_is_utf8(const char *text, size_t length, size_t *bad_offset);
+
+#endif
