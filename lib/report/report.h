@@ -1,0 +1,35 @@
+/* Outcomes written for people and programs, behind one ops table: text, json. Writers write into a buffer;
+ * only cmd/ prints. */
+#ifndef TENDER_REPORT_REPORT_H
+#define TENDER_REPORT_REPORT_H
+
+#include "base/buf.h"
+#include "model/outcome.h"
+
+enum { REPORT_FORMAT_VERSION = 1 };
+
+struct report_style {
+    bool color; /* ANSI colours */
+    int width;  /* columns of the terminal; 0: unknown */
+};
+
+struct report_writer {
+    const char *name; /* "text", "json" */
+    int (*run)(const struct run_report *report, const struct report_style *style, struct buf *out,
+               struct err *e);
+    int (*diagnostics)(const struct desired *desired, const struct report_style *style, struct buf *out,
+                       struct err *e); /* tender validate */
+    int (*show)(const struct desired *desired, const struct report_style *style, struct buf *out,
+                struct err *e); /* tender show */
+};
+
+const struct report_writer *report_writer_find(const char *name); /* NULL if there is none */
+extern const struct report_writer *const report_writers[];        /* ends with NULL */
+
+/* Counts outcomes and sets exit_status: the design's statuses and precedence. `detailed`: plan with
+ * --detailed-exitcode. */
+void report_finish(struct run_report *report, bool detailed);
+/* The exit status that an error alone leads to. */
+int report_exit_status_of(const struct err *e);
+
+#endif

@@ -1,0 +1,53 @@
+/* Where the manifests come from: a commit of a Git repository, read from the object database without a
+ * checkout, or a folder's files as they lie. Paths are relative to the root, with '/', without "." and ".."
+ * parts; names are bytes. */
+#ifndef TENDER_REPOSITORY_REPOSITORY_H
+#define TENDER_REPOSITORY_REPOSITORY_H
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include <stddef.h>
+
+struct repository; /* one revision, opened; const to its readers */
+
+enum entry_type { ENTRY_FILE, ENTRY_FOLDER, ENTRY_LINK, ENTRY_OTHER };
+
+struct repository_entry {
+    const char *name; /* in this folder */
+    enum entry_type type;
+};
+
+struct repository_options {
+    const char *url;       /* https, ssh, file or plain path of a Git repository; NULL: directory */
+    const char *revision;  /* branch, tag or commit; NULL: the remote's HEAD */
+    const char *directory; /* --dir: with `revision` a commit of it, else its files as they lie */
+    const char *state_dir; /* the bare mirror lives in state_dir/mirror */
+    const char *ca_file;   /* NULL: the system's */
+    int64_t timeout_ms;    /* of the whole fetch */
+    int64_t max_file_bytes;
+    const bool *stop; /* set by a signal: gives up soon; may be NULL */
+    const struct clock *clock;
+    const struct log *log;
+};
+
+/* Fetches into the mirror as needed and opens the revision. Where the remote can't be reached but the mirror
+ * has the wished revision from before, that one is opened and repository_warning() says so and how old it is.
+ * Errors: ERR_REPOSITORY with what to do next. */
+struct repository *repository_open(const struct repository_options *options, struct err *e) MUST_CHECK;
+void repository_close(struct repository *repository);
+void repository_cleanup(struct repository **repository);
+
+const char *repository_revision(const struct repository *repository); /* commit id (40 hex), or "folder D" */
+const char *repository_warning(const struct repository *repository);  /* "" if none */
+
+/* The folder's entries, sorted by bytes; "" is the root. `*entries` lives until the repository is closed. A
+ * missing folder: ERR_NOT_FOUND. */
+int repository_list(struct repository *repository, const char *folder,
+                    const struct repository_entry **entries, size_t *count, struct err *e) MUST_CHECK;
+/* Appends the file's bytes. Symbolic links are followed inside the root only, at most 8 deep. ERR_NOT_FOUND
+ * if there is none; too large, a folder, a link out of the root: ERR_REPOSITORY. */
+int repository_read(struct repository *repository, const char *path, struct buf *out,
+                    struct err *e) MUST_CHECK;
+
+#endif
