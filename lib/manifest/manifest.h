@@ -3,6 +3,7 @@
 #define TENDER_MANIFEST_MANIFEST_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "model/desired.h"
 #include "model/settings.h"
 
