@@ -55,6 +55,8 @@ struct memory_sink {
     void *context;
 };
 
+/* Sorts the arrays for the look-ups below; whoever fills a memory calls it once behind that. */
+void memory_sort(struct memory *memory);
 const struct remembered_item *memory_find_item(const struct memory *memory, int64_t team_id, const char *key);
 const struct remembered_validator *memory_find_validator(const struct memory *memory, const char *url);
 /* Whether `text_sha256` is known as the server's default of this field for this package. */
