@@ -50,7 +50,7 @@ const char *outcome_kind_name(enum outcome_kind kind)
         [OUTCOME_UNCHANGED] = "unchanged", [OUTCOME_CREATED] = "created", [OUTCOME_UPDATED] = "updated",
         [OUTCOME_REMOVED] = "removed",     [OUTCOME_KEPT] = "kept",       [OUTCOME_CHECKED] = "checked",
         [OUTCOME_WAITING] = "waiting",     [OUTCOME_BLOCKED] = "blocked", [OUTCOME_WITHHELD] = "withheld",
-        [OUTCOME_FAILED] = "failed",
+        [OUTCOME_FAILED] = "failed",       [OUTCOME_FETCHED] = "fetched",
     };
     return WORD(words, kind);
 }

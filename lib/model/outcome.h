@@ -18,8 +18,9 @@ enum outcome_kind {
     OUTCOME_BLOCKED,
     OUTCOME_WITHHELD, /* a removal that a guard stopped */
     OUTCOME_FAILED,   /* the last good state is kept */
+    OUTCOME_FETCHED,  /* tender fetch only: verified and in the cache */
 };
-enum { OUTCOME_KIND_COUNT = 10 };
+enum { OUTCOME_KIND_COUNT = 11 };
 
 /* In a dry run the kinds mean "would be": run_report.is_plan tells. */
 struct outcome {

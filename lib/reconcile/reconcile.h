@@ -36,6 +36,10 @@ struct reconcile_world {
     void *progress_context;
 };
 
+/* Takes the lock that `apply` and `run` hold on the state folder (made if missing): ERR_LOCKED if another
+ * process has it. It is held as long as *file is open. */
+int reconcile_lock(const struct settings *settings, int *file, struct err *e) MUST_CHECK;
+
 /* One run. `settings` is completed from tender.yml. `report` and `desired` are filled as far as the run came,
  * in the arena, also on failure (report->failure), so the caller always has something to write. Returns
  * report->exit_status. */

@@ -1,0 +1,296 @@
+/* What a run needs before it can plan: settings complete, manifests read, connections open, memory loaded,
+ * Fleet observed. */
+#include "base/files.h"
+#include "base/text.h"
+#include "reconcile/run.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKEN_FILE_BYTES = 64 * 1024 };
+
+static int source_list(void *context, const char *folder,
+                       void (*each)(void *user, const char *name, bool is_folder), void *user, struct err *e)
+{
+    const struct repository_entry *entries = NULL;
+    size_t count = 0;
+    if (repository_list(context, folder, &entries, &count, e) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        each(user, entries[i].name, entries[i].type == ENTRY_FOLDER);
+    return 0;
+}
+
+static int source_read(void *context, const char *path, struct buf *out, struct err *e)
+{
+    return repository_read(context, path, out, e);
+}
+
+static int open_repository(struct run *run, struct err *e)
+{
+    const struct settings *settings = run->settings;
+    if (settings->repository == NULL && settings->directory == NULL)
+        return err_set(e, ERR_USAGE,
+                       "no repository: give --repository URL (or TENDER_REPOSITORY), or --dir DIR for a "
+                       "folder's files as they lie");
+    const struct repository_options options = {
+        .url = settings->directory != NULL ? NULL : settings->repository,
+        .revision = settings->revision,
+        .directory = settings->directory,
+        .state_dir = settings->state_dir,
+        .ca_file = settings->ca_file,
+        .timeout_ms = settings->limits.repository_timeout_ms,
+        .max_file_bytes = settings->limits.max_document_bytes,
+        .stop = loop_stop_flag(run->world->loop),
+        .clock = run->world->clock,
+        .log = run->world->log,
+    };
+    run->repository = repository_open(&options, e);
+    if (run->repository == NULL)
+        return -1;
+    run->source =
+        (struct manifest_source){.list = source_list, .read = source_read, .context = run->repository};
+    const char *warning = arena_strdup(run->arena, repository_warning(run->repository), e);
+    const char *revision = arena_strdup(run->arena, repository_revision(run->repository), e);
+    if (warning == NULL || revision == NULL)
+        return -1;
+    run->report->warning = warning;
+    run->report->revision = revision;
+    run->desired->revision = revision;
+    return 0;
+}
+
+int run_read_manifests(struct run *run, struct err *e)
+{
+    if (open_repository(run, e) < 0)
+        return -1;
+    struct manifest_options options = {
+        .subdir = run->settings->subdir,
+        .max_document_bytes = run->settings->limits.max_document_bytes,
+        .variable = run->world->variable,
+        .variable_context = run->world->variable_context,
+    };
+    struct desired settings_findings = {.revision = ""};
+    if (manifest_load_settings(&run->source, &options, run->world->setting_is_given,
+                               run->world->setting_context, run->settings, run->arena, &settings_findings,
+                               e) < 0)
+        return -1;
+    if (settings_findings.error_count > 0) {
+        *run->desired = settings_findings;
+        run->desired->revision = run->report->revision;
+        return err_set(e, ERR_CONFIG, "tender.yml has errors; nothing is done until they are mended");
+    }
+    options.files = run->settings->files;
+    options.teams = run->settings->teams;
+    options.max_document_bytes = run->settings->limits.max_document_bytes;
+    if (manifest_load(&run->source, &options, run->arena, run->desired, e) < 0)
+        return -1;
+    run->desired->revision = run->report->revision;
+    if (run->settings->limits.deadline_ms > 0) {
+        const struct clock *clock = run->world->clock;
+        run->deadline_monotonic_ms = clock->monotonic_ms(clock->context) + run->settings->limits.deadline_ms;
+    }
+    return 0;
+}
+
+/* The token file is read anew in each run, so a rotated token is taken without a restart. */
+static int read_token_file(struct run *run, struct err *e)
+{
+    struct settings *settings = run->settings;
+    if (settings->token_file == NULL)
+        return 0;
+    CLEANUP(buf_done) struct buf text = BUF_INIT(TOKEN_FILE_BYTES);
+    if (file_read(settings->token_file, &text, e) < 0) {
+        e->class = ERR_CONFIG;
+        return err_prefix(e, "the token file");
+    }
+    const char *start = buf_text(&text);
+    while (isspace((unsigned char)*start))
+        start++;
+    size_t length = strlen(start);
+    while (length > 0 && isspace((unsigned char)start[length - 1]))
+        length--;
+    if (length == 0)
+        return err_set(e, ERR_CONFIG, "the token file %s is empty", settings->token_file);
+    settings->fleet_token = arena_strndup(run->arena, start, length, e);
+    memset(text.bytes, 0, text.length);
+    return settings->fleet_token == NULL ? -1 : 0;
+}
+
+static struct http *open_http(struct run *run, struct err *e)
+{
+    const struct http_options options = {
+        .loop = run->world->loop,
+        .user_agent = run->settings->user_agent,
+        .ca_file = run->settings->ca_file,
+        .clock = run->world->clock,
+        .log = run->world->log,
+    };
+    return http_new(&options, e);
+}
+
+int run_open_connections(struct run *run, struct err *e)
+{
+    if (run->settings->user_agent == NULL) {
+        run->settings->user_agent = arena_printf(run->arena, e, "tender/%s", run->world->tender_version);
+        if (run->settings->user_agent == NULL)
+            return -1;
+    }
+    run->package_http = open_http(run, e);
+    if (run->package_http == NULL)
+        return -1;
+    if (run->until == RECONCILE_FETCH)
+        return 0;
+    run->api_http = open_http(run, e);
+    if (run->api_http == NULL || read_token_file(run, e) < 0)
+        return -1;
+    const struct fleet_options options = {
+        .loop = run->world->loop,
+        .http = run->api_http,
+        .settings = run->settings,
+        .clock = run->world->clock,
+        .jitter = run->world->jitter,
+        .log = run->world->log,
+    };
+    run->fleet = fleet_new(&options, e);
+    return run->fleet == NULL ? -1 : 0;
+}
+
+void run_open_memory(struct run *run)
+{
+    struct err e;
+    err_init(&e);
+    const char *fleet_url = run->settings->fleet_url != NULL ? run->settings->fleet_url : "";
+    run->state =
+        state_open(run->settings->state_dir, fleet_url, run->until != RECONCILE_APPLY, run->world->log, &e);
+    if (run->state == NULL || state_load(run->state, run->arena, &run->memory, &e) < 0) {
+        log_warning(run->world->log, "state", "no memory of former runs: %s", e.text);
+        state_close(run->state);
+        run->state = NULL;
+        run->memory = (struct memory){0};
+        return;
+    }
+    if (run->until == RECONCILE_APPLY)
+        run->sink = state_sink(run->state);
+}
+
+/* Set-up experience flags cost a request per team: asked only where a wish names them or something may be
+ * removed. */
+static bool needs_setup_experience(const struct run *run, const struct desired_team *team)
+{
+    if (run->settings->prune || run->settings->prune_teams.count > 0)
+        return true;
+    for (size_t i = 0; i < team->packages.count; i++)
+        if (team->packages.items[i].setup_experience != TRISTATE_ABSENT)
+            return true;
+    return false;
+}
+
+static const struct desired_team *desired_for(const struct run *run, const struct observed_team *team)
+{
+    for (size_t i = 0; i < run->desired->team_count; i++) {
+        const struct desired_team *desired = &run->desired->teams[i];
+        if (desired->is_no_team ? team->id == 0 : team->id != 0 && strcmp(desired->name, team->name) == 0)
+            return desired;
+    }
+    return NULL;
+}
+
+static int read_details(struct run *run, struct err *e)
+{
+    for (size_t i = 0; i < run->observed.team_count; i++) {
+        struct observed_team *team = &run->observed.teams[i];
+        const struct desired_team *desired = desired_for(run, team);
+        if (desired != NULL && team->error == NULL && team->title_count > 0 &&
+            needs_setup_experience(run, desired) &&
+            fleet_read_setup_experience(run->fleet, team, run->arena, e) < 0)
+            return -1;
+    }
+    struct wanted_details *wanted = NULL;
+    size_t count = 0;
+    if (plan_wanted_details(run->desired, &run->observed, &run->memory, &run->plan_options, run->arena,
+                            &wanted, &count, e) < 0)
+        return -1;
+    struct fleet_title_request *requests = arena_alloc_array(run->arena, count, sizeof *requests, e);
+    if (requests == NULL)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        requests[i] = (struct fleet_title_request){.team = wanted[i].team, .title = wanted[i].title};
+    return count == 0 ? 0 : fleet_read_details(run->fleet, requests, count, run->arena, e);
+}
+
+static void set_plan_options(struct run *run)
+{
+    const struct settings *settings = run->settings;
+    const struct clock *clock = run->world->clock;
+    run->plan_options = (struct plan_options){
+        .prune = settings->prune,
+        .allow_empty = settings->allow_empty,
+        .create_teams = settings->create_teams,
+        .relearn = settings->relearn,
+        .full = settings->full,
+        .prune_teams = settings->prune_teams,
+        .max_removals = settings->max_removals,
+        .max_removals_run = settings->max_removals_run,
+        .now_wall_ms = clock->wall_ms(clock->context),
+    };
+}
+
+int run_observe(struct run *run, struct err *e)
+{
+    set_plan_options(run);
+    const char **names = arena_alloc_array(run->arena, run->desired->team_count, sizeof *names, e);
+    if (names == NULL)
+        return -1;
+    for (size_t i = 0; i < run->desired->team_count; i++)
+        names[i] = run->desired->teams[i].name;
+    if (fleet_observe(run->fleet, names, run->desired->team_count, run->arena, &run->observed, e) < 0)
+        return -1;
+    run->report->server_version = run->observed.server_version;
+    return read_details(run, e);
+}
+
+static size_t count_labels(const struct desired *desired)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < desired->team_count; i++)
+        for (size_t k = 0; k < desired->teams[i].packages.count; k++)
+            count += desired->teams[i].packages.items[k].labels.count;
+    return count;
+}
+
+int run_observe_nothing(struct run *run, struct err *e)
+{
+    set_plan_options(run);
+    const struct desired *desired = run->desired;
+    struct observed_team *teams = arena_alloc_array(run->arena, desired->team_count, sizeof *teams, e);
+    const char **labels = arena_alloc_array(run->arena, count_labels(desired), sizeof *labels, e);
+    if (teams == NULL || labels == NULL)
+        return -1;
+    size_t label_count = 0;
+    for (size_t i = 0; i < desired->team_count; i++) {
+        const struct desired_team *team = &desired->teams[i];
+        teams[i] = (struct observed_team){.id = team->is_no_team ? 0 : (int64_t)i + 1, .name = team->name};
+        for (size_t k = 0; k < team->packages.count; k++)
+            for (size_t l = 0; l < team->packages.items[k].labels.count; l++)
+                labels[label_count++] = team->packages.items[k].labels.items[l];
+    }
+    run->observed = (struct observed){
+        .server_version = "",
+        .role = "",
+        .team_count = desired->team_count,
+        .teams = teams,
+        .labels = {.is_set = true, .count = label_count, .items = labels},
+    };
+    return 0;
+}
+
+void run_done(struct run *run)
+{
+    state_close(run->state);
+    fleet_free(run->fleet);
+    http_free(run->api_http);
+    http_free(run->package_http);
+    repository_close(run->repository);
+}
