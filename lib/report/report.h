@@ -4,6 +4,7 @@
 #define TENDER_REPORT_REPORT_H
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "model/outcome.h"
 
 enum { REPORT_FORMAT_VERSION = 1 };
@@ -25,6 +26,12 @@ struct report_writer {
 
 const struct report_writer *report_writer_find(const char *name); /* NULL if there is none */
 extern const struct report_writer *const report_writers[];        /* ends with NULL */
+
+/* Appends one event of the log as a line: "17:50:08 warning: …", or a JSON object with time, level, event,
+ * message and the fields. */
+int report_log_line(bool as_json, int64_t wall_ms, enum log_level level, const char *event,
+                    const char *message, const struct log_field *fields, size_t field_count, struct buf *out,
+                    struct err *e) MUST_CHECK;
 
 /* Counts outcomes and sets exit_status: the design's statuses and precedence. `detailed`: plan with
  * --detailed-exitcode. */

@@ -1,0 +1,40 @@
+/* validate, show: the manifests alone, without a server. */
+#include "commands.h"
+#include "output.h"
+#include <string.h>
+
+enum { RUN_ARENA_BYTES = 1024 * 1024 * 1024, TEXT_BYTES = 256 * 1024 * 1024 };
+
+int command_manifests(struct program *program)
+{
+    struct err e;
+    err_init(&e);
+    struct output output;
+    output_init(&output, &program->settings, clock_system());
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(RUN_ARENA_BYTES);
+    if (arena == NULL) {
+        (void)err_set(&e, ERR_MEMORY, "out of memory");
+        output_error(&e);
+        return report_exit_status_of(&e);
+    }
+    const struct reconcile_world world = program_world(program, &output.log);
+    struct desired desired;
+    struct run_report report;
+    int status = reconcile_run(&world, RECONCILE_MANIFESTS, program->command->name, &program->settings, arena,
+                               &desired, &report);
+    if (err_is_set(&report.failure) && desired.diagnostic_count == 0) {
+        output_error(&report.failure);
+        return status;
+    }
+    const struct report_writer *writer = report_writer_find(program->settings.format);
+    const struct report_style style = output_style(&program->settings);
+    CLEANUP(buf_done) struct buf text = BUF_INIT(TEXT_BYTES);
+    bool is_show = strcmp(program->command->name, "show") == 0;
+    int result = is_show ? writer->show(&desired, &style, &text, &e)
+                         : writer->diagnostics(&desired, &style, &text, &e);
+    if (result < 0 || output_print(&text, &e) < 0) {
+        output_error(&e);
+        return EXIT_STATUS_FAILED;
+    }
+    return desired.error_count > 0 ? EXIT_STATUS_MANIFESTS : status;
+}

@@ -1,0 +1,50 @@
+/* The table of commands, and what they share. Only this folder prints and exits. */
+#ifndef TENDER_CMD_COMMANDS_H
+#define TENDER_CMD_COMMANDS_H
+
+#include "model/settings.h"
+#include "options.h"
+#include "reconcile/reconcile.h"
+
+/* Exit statuses (docs: README.md, tender.1). */
+enum exit_status {
+    EXIT_STATUS_DONE = 0,
+    EXIT_STATUS_FAILED = 1,
+    EXIT_STATUS_CHANGES = 2,
+    EXIT_STATUS_PARTIAL = 3,
+    EXIT_STATUS_LOCKED = 5,
+    EXIT_STATUS_USAGE = 64,
+    EXIT_STATUS_MANIFESTS = 65,
+    EXIT_STATUS_UNAUTHORISED = 77,
+};
+
+struct program {
+    const struct command *command;
+    struct settings
+        settings;        /* from flags, environment and defaults; each run completes a copy from tender.yml */
+    struct given given;  /* which of them a flag or the environment gave */
+    struct arena *arena; /* of the settings */
+    struct loop *loop;
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    unsigned settings; /* set of SETTING_FOR_…: the options it takes */
+    int (*run)(struct program *program);
+    const char *description; /* what `tender help NAME` says above the options */
+};
+
+extern const struct command commands[]; /* ends with name NULL */
+
+int command_once(struct program *program);      /* plan, apply, fetch */
+int command_loop(struct program *program);      /* run */
+int command_manifests(struct program *program); /* validate, show */
+
+/* Help on standard output; the exit status. */
+int help_print(const char *command_name);
+
+/* Fills the arguments that reconcile_run needs from the program. */
+struct reconcile_world program_world(struct program *program, const struct log *log);
+
+#endif

@@ -1,0 +1,155 @@
+/* The program: a table of commands, each with the set of settings that it takes as options. */
+#include "base/text.h"
+#include "commands.h"
+#include "output.h"
+#include "report/report.h"
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETTINGS_ARENA_BYTES = 4 * 1024 * 1024 };
+
+enum {
+    FOR_MANIFESTS = SETTING_FOR_ALL | SETTING_FOR_REPOSITORY,
+    FOR_RUNS = FOR_MANIFESTS | SETTING_FOR_FETCH | SETTING_FOR_REPORT,
+    FOR_FLEET = FOR_RUNS | SETTING_FOR_FLEET,
+};
+
+static int command_help(struct program *program)
+{
+    (void)program;
+    return help_print(NULL);
+}
+
+static int command_version(struct program *program)
+{
+    (void)program;
+    printf("tender %s\n", TENDER_VERSION);
+    return EXIT_STATUS_DONE;
+}
+
+const struct command commands[] = {
+    {"plan", "Show what would change (the dry run): writes nothing, downloads nothing",
+     FOR_FLEET | SETTING_FOR_PLAN, command_once,
+     "Reads the manifests and what Fleet has, and prints what `tender apply` would do. It sends no write to "
+     "Fleet and reads no\n"
+     "package's body."},
+    {"apply", "Bring Fleet to what the manifests say, once", FOR_FLEET | SETTING_FOR_WRITE, command_once,
+     "Downloads what Fleet lacks, delivers it team by team, and reports what became of each item. What fails "
+     "is kept at its last\n"
+     "good state and explained; the rest is applied."},
+    {"run", "Apply again and again, with an interval", FOR_FLEET | SETTING_FOR_WRITE | SETTING_FOR_LOOP,
+     command_loop,
+     "The same as apply, as a service: pulls the repository at each interval. SIGHUP: now. SIGTERM: ends "
+     "what is under way within\n"
+     "--shutdown-grace, writes the report, and exits."},
+    {"validate", "Check the manifests, without a server", FOR_MANIFESTS | SETTING_FOR_SHOW, command_manifests,
+     "Reads every team's file and all that it refers to, and lists every fault with file, line and column."},
+    {"show", "Print what the manifests say, resolved", FOR_MANIFESTS | SETTING_FOR_SHOW, command_manifests,
+     "Prints each team's software after variables, package files and paths are resolved."},
+    {"fetch", "Download and verify the packages only", FOR_RUNS, command_once,
+     "Fills the cache with every package that the manifests name, so that a later apply needs no vendor."},
+    {"help", "Say how a command is used: tender help COMMAND", 0, command_help, NULL},
+    {"version", "Print the version", 0, command_version, NULL},
+    {NULL, NULL, 0, NULL, NULL},
+};
+
+static const char *environment_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+struct reconcile_world program_world(struct program *program, const struct log *log)
+{
+    return (struct reconcile_world){
+        .loop = program->loop,
+        .clock = clock_system(),
+        .jitter = jitter_system(),
+        .log = log,
+        .tender_version = TENDER_VERSION,
+        .variable = environment_variable,
+        .setting_is_given = options_setting_is_given,
+        .setting_context = &program->given,
+    };
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *command = commands; command->name != NULL; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    const char *names[16];
+    size_t count = 0;
+    for (const struct command *command = commands; command->name != NULL; command++)
+        names[count++] = command->name;
+    const char *nearest = text_nearest(name, names, count);
+    if (nearest != NULL)
+        fprintf(stderr, "tender: there is no command \"%s\"; did you mean \"%s\"?\n", name, nearest);
+    else
+        fprintf(stderr, "tender: there is no command \"%s\"\n", name);
+    fprintf(stderr, "`tender help` lists the commands.\n");
+    return EXIT_STATUS_USAGE;
+}
+
+static int fail(const struct command *command, const struct err *e)
+{
+    output_error(e);
+    if (e->class == ERR_USAGE)
+        fprintf(stderr, "`tender help %s` lists its options.\n", command->name);
+    return report_exit_status_of(e);
+}
+
+static int run_command(const struct command *command, int count, char *const arguments[])
+{
+    struct err e;
+    err_init(&e);
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(SETTINGS_ARENA_BYTES);
+    if (arena == NULL) {
+        (void)err_set(&e, ERR_MEMORY, "out of memory");
+        return fail(command, &e);
+    }
+    struct program program = {.command = command, .arena = arena};
+    bool help = false;
+    if (settings_init(&program.settings, &e) < 0 ||
+        options_read(count, arguments, command->settings, environment_variable, &program.settings,
+                     &program.given, &help, arena, &e) < 0)
+        return fail(command, &e);
+    if (help)
+        return help_print(command->name);
+    CLEANUP(loop_cleanup) struct loop *loop = loop_new(clock_system(), &e);
+    if (loop == NULL || loop_catch_signals(loop, &e) < 0)
+        return fail(command, &e);
+    program.loop = loop;
+    return command->run(&program);
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, "");
+    if (argc < 2) {
+        help_print(NULL);
+        return EXIT_STATUS_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help_print(NULL);
+    if (strcmp(name, "--version") == 0)
+        return command_version(NULL);
+    if (strcmp(name, "help") == 0)
+        return argc > 2 && find_command(argv[2]) == NULL ? refuse_command(argv[2])
+                                                         : help_print(argc > 2 ? argv[2] : NULL);
+    const struct command *command = find_command(name);
+    int status = command == NULL ? refuse_command(name) : run_command(command, argc - 2, argv + 2);
+    if ((fflush(stdout) != 0 || ferror(stdout) != 0) && status == EXIT_STATUS_DONE) {
+        fprintf(stderr, "tender: can't write to standard output\n");
+        status = EXIT_STATUS_FAILED;
+    }
+    return status;
+}
