@@ -10,6 +10,9 @@ struct clock {
     int64_t (*monotonic_ms)(void *context); /* never goes back; for waits and durations */
     int64_t (*wall_ms)(void *context);      /* since 1970-01-01 UTC; for what people and headers say */
     void *context;
+    /* For tests; may be NULL. The loop calls it instead of waiting while nothing is under way on the network:
+     * it moves the clock ahead by that much. */
+    void (*skip)(void *context, int64_t duration_ms);
 };
 
 /* A source of jitter: uniform in [0, 1). */

@@ -4,6 +4,7 @@
 #ifndef TENDER_NET_HTTP_H
 #define TENDER_NET_HTTP_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -90,16 +91,19 @@ struct http_answer {
     int status; /* 0: none came */
     size_t header_count;
     struct http_header *headers;
-    struct buf body;       /* where on_body is NULL */
-    int curl_code;         /* CURLcode */
-    const char *cause;     /* plain words where it failed: "connection reset by peer after 20000 bytes", which
-                              timer fired … */
+    struct buf body;   /* where on_body is NULL */
+    int curl_code;     /* CURLcode */
+    const char *cause; /* plain words where it failed: "connection reset by peer after 20000 bytes", which
+                          timer fired … */
+    const char *cause_words; /* the same without numbers: "connection reset by peer"; for callers that know
+                                more */
     bool may_have_arrived; /* the request may have reached the server (so a write's effect must be looked up)
                             */
     char remote_address[64];                     /* "127.0.0.1:443", "" if never connected */
     int64_t connect_ms, first_byte_ms, total_ms; /* durations; -1: not reached */
     uint64_t sent_bytes, received_bytes;         /* bodies */
     const char *redirect_url; /* absolute target of a 3xx with Location, as sent otherwise; NULL */
+    struct arena *arena;      /* the strings' memory; http_answer_done() frees it */
 };
 
 /* The first header of that name (any case); NULL if none. */

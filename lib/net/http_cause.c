@@ -1,0 +1,158 @@
+/* Why an exchange failed, in plain words: what people read in waits, attempts and failures. */
+#include "base/text.h"
+#include "net/http_exchange.h"
+#include "net/retry.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS_BYTES = 512 };
+
+struct errno_words {
+    int number;
+    const char *words;
+};
+
+static const char *words_of_errno(long number)
+{
+    static const struct errno_words table[] = {
+        {ECONNREFUSED, "connection refused"},
+        {ECONNRESET, "connection reset by peer"},
+        {EPIPE, "connection closed by peer while sending"},
+        {ETIMEDOUT, "connection timed out"},
+        {EHOSTUNREACH, "no route to host"},
+        {ENETUNREACH, "network unreachable"},
+        {ENETDOWN, "network is down"},
+        {ECONNABORTED, "connection aborted"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(table); i++)
+        if (table[i].number == number)
+            return table[i].words;
+    return NULL;
+}
+
+static bool errno_tells_more(CURLcode code)
+{
+    return code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+           code == CURLE_SSL_CONNECT_ERROR;
+}
+
+/* For these curl's own text says what the table can't: which certificate, which protocol error. */
+static bool curl_tells_more(CURLcode code)
+{
+    static const CURLcode codes[] = {CURLE_PEER_FAILED_VERIFICATION,
+                                     CURLE_SSL_CONNECT_ERROR,
+                                     CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_SSL_ISSUER_ERROR,
+                                     CURLE_SSL_INVALIDCERTSTATUS,
+                                     CURLE_HTTP2,
+                                     CURLE_HTTP2_STREAM,
+                                     CURLE_WEIRD_SERVER_REPLY,
+                                     CURLE_UNSUPPORTED_PROTOCOL};
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
+/* The words go into the answer's arena; without memory the plain constant must do. */
+static const char *keep(struct http_answer *answer, const char *words, const char *fallback)
+{
+    struct err ignored;
+    err_init(&ignored);
+    const char *copy = arena_strdup(answer->arena, words, &ignored);
+    return copy != NULL ? copy : fallback;
+}
+
+static void add_amount(struct http_answer *answer)
+{
+    char text[WORDS_BYTES + 64];
+    if (answer->received_bytes > 0)
+        snprintf(text, sizeof text, "%s after %llu bytes", answer->cause_words,
+                 (unsigned long long)answer->received_bytes);
+    else if (answer->sent_bytes > 0)
+        snprintf(text, sizeof text, "%s after %llu bytes were sent", answer->cause_words,
+                 (unsigned long long)answer->sent_bytes);
+    else
+        snprintf(text, sizeof text, "%s", answer->cause_words);
+    answer->cause = keep(answer, text, answer->cause_words);
+}
+
+static bool proxy_asks_for_login(struct http_exchange *exchange)
+{
+    long proxy_status = 0;
+    return curl_easy_getinfo(exchange->transfer.easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status) == CURLE_OK &&
+           proxy_status == 407 && exchange->answer.status == 0;
+}
+
+void exchange_explain(struct http_exchange *exchange, CURLcode code)
+{
+    struct http_answer *answer = &exchange->answer;
+    if (answer->cause != NULL)
+        return; /* a timer of ours said it already */
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        exchange_explain_timer(exchange,
+                               exchange->phase == EXCHANGE_CONNECTING ? TIMER_CONNECT : TIMER_STALL);
+        return;
+    }
+    long number = 0;
+    const char *words = retry_curl_words((int)code);
+    curl_easy_getinfo(exchange->transfer.easy, CURLINFO_OS_ERRNO, &number);
+    if (errno_tells_more(code) && words_of_errno(number) != NULL)
+        words = words_of_errno(number);
+    char text[WORDS_BYTES];
+    if (proxy_asks_for_login(exchange)) {
+        answer->status = 407;
+        answer->cause_words = "the proxy asks for a login (407)";
+    } else if (err_is_set(&exchange->failure)) {
+        answer->cause_words = keep(answer, exchange->failure.text, "our own processing of the answer failed");
+    } else if (curl_tells_more(code) && exchange->curl_text[0] != '\0') {
+        char detail[WORDS_BYTES / 2];
+        text_first_line(exchange->curl_text, strlen(exchange->curl_text), detail, sizeof detail);
+        snprintf(text, sizeof text, "%s: %s", words, detail);
+        answer->cause_words = keep(answer, text, words);
+    } else {
+        answer->cause_words = words;
+    }
+    add_amount(answer);
+}
+
+static const char *connect_words(struct http_exchange *exchange)
+{
+    curl_off_t looked_up = 0, connected = 0;
+    curl_easy_getinfo(exchange->transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &looked_up);
+    curl_easy_getinfo(exchange->transfer.easy, CURLINFO_CONNECT_TIME_T, &connected);
+    if (looked_up == 0)
+        return "host name not looked up";
+    return connected == 0 ? "not connected" : "TLS not agreed on";
+}
+
+void exchange_explain_timer(struct http_exchange *exchange, enum exchange_timer timer)
+{
+    const struct http_request *request = &exchange->request;
+    struct http_answer *answer = &exchange->answer;
+    char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES], text[WORDS_BYTES] = "";
+    switch (timer) {
+    case TIMER_NONE:
+        return;
+    case TIMER_CONNECT:
+        snprintf(text, sizeof text, "%s within %s (connect timeout)", connect_words(exchange),
+                 clock_duration_text(request->connect_timeout_ms, duration));
+        break;
+    case TIMER_FIRST_BYTE:
+        snprintf(text, sizeof text, "no answer within %s (first-byte timeout)",
+                 clock_duration_text(request->first_byte_timeout_ms, duration));
+        break;
+    case TIMER_STALL:
+        snprintf(text, sizeof text, "stalled: under %s/s for %s (stall limit)",
+                 text_size((uint64_t)request->stall_bytes_per_s, size),
+                 clock_duration_text(request->stall_ms, duration));
+        break;
+    case TIMER_TOTAL:
+        snprintf(text, sizeof text, "not done within %s (total timeout)",
+                 clock_duration_text(request->total_timeout_ms, duration));
+        break;
+    }
+    answer->cause_words = keep(answer, text, "a time limit was reached");
+    add_amount(answer);
+}

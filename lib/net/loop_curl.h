@@ -1,0 +1,27 @@
+/* Between loop.c and http.c only: how a curl handle is put into the loop. */
+#ifndef TENDER_NET_LOOP_CURL_H
+#define TENDER_NET_LOOP_CURL_H
+
+#include "net/loop.h"
+#include <curl/curl.h>
+
+/* One transfer in the loop. The memory is the caller's and stays where it is until `done` was called or
+ * loop_transfer_remove() returned. */
+struct loop_transfer {
+    CURL *easy;
+    /* Called outside of curl's own callbacks, with the handle already out of the loop. */
+    void (*done)(struct loop_transfer *transfer, CURLcode code);
+    struct loop_transfer *next; /* the loop's */
+    enum { TRANSFER_OUT, TRANSFER_QUEUED, TRANSFER_IN } state;
+};
+
+/* Starts it with the next step: curl forbids additions from within its callbacks. */
+void loop_transfer_add(struct loop *loop, struct loop_transfer *transfer);
+/* Not from within a callback of curl's. */
+void loop_transfer_remove(struct loop *loop, struct loop_transfer *transfer);
+/* Whether we are inside of a callback of curl's. */
+bool loop_is_performing(const struct loop *loop);
+/* Calls curl_easy_pause, which may call the handle's callbacks. */
+void loop_transfer_pause(struct loop *loop, struct loop_transfer *transfer, bool paused);
+
+#endif
