@@ -24,7 +24,11 @@ struct repository_options {
     const char *directory; /* --dir: with `revision` a commit of it, else its files as they lie */
     const char *state_dir; /* the bare mirror lives in state_dir/mirror */
     const char *ca_file;   /* NULL: the system's */
-    int64_t timeout_ms;    /* of the whole fetch */
+    const char *username;  /* for https where the URL has none; NULL: none */
+    const char *password;  /* secret: for https, or an ssh key's passphrase; NULL: none */
+    const char
+        *ssh_folder;    /* the key files id_ed25519, id_ecdsa, id_rsa, tried after the agent; NULL: none */
+    int64_t timeout_ms; /* of the whole fetch */
     int64_t max_file_bytes;
     const bool *stop; /* set by a signal: gives up soon; may be NULL */
     const struct clock *clock;
@@ -41,8 +45,9 @@ void repository_cleanup(struct repository **repository);
 const char *repository_revision(const struct repository *repository); /* commit id (40 hex), or "folder D" */
 const char *repository_warning(const struct repository *repository);  /* "" if none */
 
-/* The folder's entries, sorted by bytes; "" is the root. `*entries` lives until the repository is closed. A
- * missing folder: ERR_NOT_FOUND. */
+/* The folder's entries, sorted by bytes; "" is the root. A symbolic link counts as what it leads to, as
+ * ENTRY_LINK only where it leads nowhere or out of the root. `*entries` lives until the repository is closed.
+ * A missing folder: ERR_NOT_FOUND. */
 int repository_list(struct repository *repository, const char *folder,
                     const struct repository_entry **entries, size_t *count, struct err *e) MUST_CHECK;
 /* Appends the file's bytes. Symbolic links are followed inside the root only, at most 8 deep. ERR_NOT_FOUND

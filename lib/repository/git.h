@@ -1,0 +1,44 @@
+/* Inside lib/repository: what its three git files share. The only files that know libgit2. */
+#ifndef TENDER_REPOSITORY_GIT_H
+#define TENDER_REPOSITORY_GIT_H
+
+#include "repository/reader.h"
+#include <git2.h>
+
+enum { GIT_TEXT_BYTES = 512, GIT_KEY_BYTES = 8192 };
+
+/* libgit2's last message without what is secret in it: URLs are redacted, the options' URL and password do
+ * not appear. Returns out. */
+const char *git_reason(const struct repository_options *options, char out[GIT_TEXT_BYTES]);
+/* Fills `e`: "context: reason" with the class that libgit2's error means. Always -1. */
+int git_fail(const struct repository_options *options, const char *context, struct err *e);
+
+enum fetch_result {
+    FETCH_DONE,
+    FETCH_UNREACHABLE, /* the remote can't be read now: the mirror may do */
+    FETCH_DENIED,      /* it refuses us, or its certificate or key is not trusted */
+    FETCH_MIRROR_BAD,  /* the mirror itself can't be read or written */
+    FETCH_FATAL,       /* stopped by a signal, or out of memory */
+};
+
+/* Brings heads, tags and HEAD (as refs/tender/HEAD) of options->url into the bare repository. `e` is filled
+ * unless FETCH_DONE. */
+enum fetch_result git_fetch(git_repository *repository, const struct repository_options *options,
+                            struct err *e);
+
+/* The commit that `revision` names: a full id, a branch, a tag, or what git's revision syntax says; NULL: the
+ * remote's HEAD (in a folder: its own). Returns libgit2's codes: GIT_ENOTFOUND only where there is no such
+ * name. */
+int git_find_commit(git_repository *repository, const char *revision, git_commit **out);
+
+/* The mirror of options->url, fetched as needed, and the commit in it. */
+int git_mirror_open(const struct repository_options *options, git_repository **repository,
+                    git_commit **commit, char warning[WARNING_BYTES], struct err *e) MUST_CHECK;
+/* Sets the mirror aside and fetches it anew, because an object of `id` could not be read. */
+int git_mirror_rebuild(const struct repository_options *options, const git_oid *id,
+                       git_repository **repository, git_commit **commit, struct err *e) MUST_CHECK;
+
+void git_repository_cleanup(git_repository **repository);
+void git_commit_cleanup(git_commit **commit);
+
+#endif

@@ -1,0 +1,279 @@
+/* The bare mirror of one URL in the state directory: made, fetched under a lock, and made anew when it is
+ * damaged. It saves work and bridges an outage; nothing is lost with it. */
+#include "base/digest.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "repository/git.h"
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOCK_WAIT_MS = 100, NFTW_FOLDERS = 16 };
+
+struct mirror {
+    const struct repository_options *options;
+    char path[PATH_MAX];  /* the bare repository */
+    char aside[PATH_MAX]; /* where a damaged one goes */
+    int lock;             /* -1: not held */
+    git_repository *repository;
+};
+
+void git_repository_cleanup(git_repository **repository)
+{
+    git_repository_free(*repository);
+    *repository = NULL;
+}
+
+void git_commit_cleanup(git_commit **commit)
+{
+    git_commit_free(*commit);
+    *commit = NULL;
+}
+
+static void mirror_done(struct mirror *mirror)
+{
+    git_repository_free(mirror->repository);
+    file_close_cleanup(&mirror->lock);
+}
+
+/* Waits for another run that is fetching, as long as a fetch may take. */
+static int lock_mirror(struct mirror *mirror, struct err *e)
+{
+    const struct repository_options *options = mirror->options;
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s.lock", mirror->path) >= (int)sizeof path)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", mirror->path);
+    int64_t waited_ms = 0;
+    for (;;) {
+        struct err trouble = {.class = ERR_NONE};
+        if (file_lock(path, &mirror->lock, &trouble) == 0)
+            return 0;
+        if (trouble.class != ERR_LOCKED || (options->timeout_ms > 0 && waited_ms > options->timeout_ms))
+            return err_set(e, trouble.class, "%s", trouble.text);
+        if (options->stop != NULL && *options->stop)
+            return err_set(e, ERR_INTERRUPTED, "stopped by a signal while another run was fetching");
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_WAIT_MS * 1000000L}, NULL);
+        waited_ms += LOCK_WAIT_MS;
+    }
+}
+
+/* The URL is the key, but not its password: a token that changes must not cost a new mirror. */
+static int name_mirror(struct mirror *mirror, struct err *e)
+{
+    const char *state_dir = mirror->options->state_dir;
+    char key[GIT_KEY_BYTES];
+    char hex[DIGEST_HEX_BYTES];
+    url_redact(mirror->options->url, key, sizeof key);
+    if (digest_bytes(key, strlen(key), hex, e) < 0)
+        return -1;
+    char folder[PATH_MAX];
+    if (snprintf(folder, sizeof folder, "%s/mirror", state_dir) >= PATH_MAX ||
+        snprintf(mirror->path, sizeof mirror->path, "%s/mirror/%.16s.git", state_dir, hex) >= PATH_MAX ||
+        snprintf(mirror->aside, sizeof mirror->aside, "%s/mirror/%.16s.git.corrupt", state_dir, hex) >=
+            PATH_MAX)
+        return err_set(e, ERR_SYSTEM, "the state directory's path is too long");
+    return folder_make(folder, e);
+}
+
+static int remove_stale_lock(const char *path, const struct stat *status, int flag, struct FTW *position)
+{
+    (void)status;
+    (void)position;
+    if (flag == FTW_F && text_ends_with(path, ".lock"))
+        unlink(path);
+    return 0;
+}
+
+/* A run that was killed leaves libgit2's lock files behind; nobody else is writing now, we hold the lock. */
+static void remove_stale_locks(const struct mirror *mirror)
+{
+    static const char *const places[] = {"refs", "packed-refs.lock", "HEAD.lock", "config.lock"};
+    for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "%s/%s", mirror->path, places[i]) < (int)sizeof path)
+            nftw(path, remove_stale_lock, NFTW_FOLDERS, FTW_PHYS);
+    }
+}
+
+static int make_mirror(struct mirror *mirror, struct err *e)
+{
+    git_repository_init_options init;
+    git_repository_init_options_init(&init, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    init.flags = GIT_REPOSITORY_INIT_BARE | GIT_REPOSITORY_INIT_MKPATH;
+    init.mode = 0700;
+    if (git_repository_init_ext(&mirror->repository, mirror->path, &init) < 0)
+        return git_fail(mirror->options, "can't make the mirror in the state directory", e);
+    return 0;
+}
+
+static int set_aside(struct mirror *mirror, const char *why, struct err *e)
+{
+    git_repository_cleanup(&mirror->repository);
+    log_warning(mirror->options->log, "mirror",
+                "the mirror %s is damaged (%s): it is set aside and made anew", mirror->path, why);
+    if (folder_remove(mirror->aside, e) < 0)
+        return -1;
+    if (rename(mirror->path, mirror->aside) < 0)
+        return err_set_errno(e, "can't set the damaged mirror %s aside", mirror->path);
+    return make_mirror(mirror, e);
+}
+
+/* The rebuilt one came to nothing: the old one may still have what is wished. */
+static void take_back(struct mirror *mirror)
+{
+    struct err ignored = {.class = ERR_NONE};
+    git_repository_cleanup(&mirror->repository);
+    if (access(mirror->aside, F_OK) == 0 && folder_remove(mirror->path, &ignored) == 0 &&
+        rename(mirror->aside, mirror->path) == 0)
+        (void)git_repository_open_bare(&mirror->repository, mirror->path);
+}
+
+static int open_or_make(struct mirror *mirror, struct err *e)
+{
+    char reason[GIT_TEXT_BYTES];
+    mirror->lock = -1;
+    if (name_mirror(mirror, e) < 0 || lock_mirror(mirror, e) < 0)
+        return -1;
+    if (access(mirror->path, F_OK) != 0)
+        return make_mirror(mirror, e);
+    remove_stale_locks(mirror);
+    if (git_repository_open_bare(&mirror->repository, mirror->path) == 0)
+        return 0;
+    return set_aside(mirror, git_reason(mirror->options, reason), e);
+}
+
+/* Whether the commit and its tree can be read. */
+static bool has_tree(const git_commit *commit)
+{
+    git_tree *tree = NULL;
+    bool readable = git_commit_tree(&tree, commit) == 0;
+    git_tree_free(tree);
+    return readable;
+}
+
+static int find_readable(git_repository *repository, const char *revision, git_commit **commit)
+{
+    if (repository == NULL)
+        return GIT_ENOTFOUND;
+    int code = git_find_commit(repository, revision, commit);
+    if (code == 0 && !has_tree(*commit)) {
+        git_commit_cleanup(commit);
+        return GIT_ERROR;
+    }
+    return code;
+}
+
+static bool is_full_id(const char *revision)
+{
+    return revision != NULL && strlen(revision) == GIT_OID_HEXSZ &&
+           strspn(revision, "0123456789abcdefABCDEF") == GIT_OID_HEXSZ;
+}
+
+static enum fetch_result fetch_or_rebuild(struct mirror *mirror, struct err *e)
+{
+    struct err first = {.class = ERR_NONE};
+    enum fetch_result result = git_fetch(mirror->repository, mirror->options, &first);
+    if (result == FETCH_MIRROR_BAD && !git_repository_is_empty(mirror->repository)) {
+        if (set_aside(mirror, first.text, e) < 0)
+            return FETCH_FATAL;
+        first = (struct err){.class = ERR_NONE};
+        result = git_fetch(mirror->repository, mirror->options, &first);
+        if (result != FETCH_DONE && result != FETCH_FATAL)
+            take_back(mirror);
+    }
+    if (result != FETCH_DONE)
+        (void)err_set(e, first.class, "%s", first.text);
+    return result;
+}
+
+static void warn_of_age(const struct repository_options *options, const git_commit *commit, const char *cause,
+                        char warning[WARNING_BYTES])
+{
+    char age[CLOCK_TEXT_BYTES];
+    char id[REVISION_BYTES];
+    int64_t age_ms =
+        options->clock->wall_ms(options->clock->context) - (int64_t)git_commit_time(commit) * 1000;
+    git_oid_tostr(id, sizeof id, git_commit_id(commit));
+    int length =
+        snprintf(warning, WARNING_BYTES,
+                 "the repository can't be reached: the commit %.12s from before, %s old, is used (%s)", id,
+                 clock_duration_text(age_ms < 0 ? 0 : age_ms, age), cause);
+    if (length >= WARNING_BYTES)
+        memcpy(warning + WARNING_BYTES - sizeof "…)", "…)", sizeof "…)");
+}
+
+static int no_such_revision(const struct repository_options *options, struct err *e)
+{
+    char url[URL_TEXT_BYTES];
+    url_redact(options->url, url, sizeof url);
+    if (options->revision == NULL)
+        return err_set(
+            e, ERR_REPOSITORY,
+            "%s has no commit at its HEAD: it is empty, or its default branch is gone; name a branch "
+            "with --revision",
+            url);
+    return err_set(e, ERR_REPOSITORY,
+                   "%s has no branch, tag or commit \"%s\" (a commit must be on a branch or a tag)", url,
+                   options->revision);
+}
+
+/* After a fetch: the commit, from a mirror made anew if the one at hand turns out damaged. */
+static int find_after_fetch(struct mirror *mirror, git_commit **commit, struct err *e)
+{
+    char reason[GIT_TEXT_BYTES];
+    const struct repository_options *options = mirror->options;
+    int code = find_readable(mirror->repository, options->revision, commit);
+    if (code != 0 && code != GIT_ENOTFOUND) {
+        if (set_aside(mirror, git_reason(options, reason), e) < 0 ||
+            git_fetch(mirror->repository, options, e) != FETCH_DONE)
+            return -1;
+        code = find_readable(mirror->repository, options->revision, commit);
+    }
+    if (code == GIT_ENOTFOUND)
+        return no_such_revision(options, e);
+    return code == 0 ? 0 : git_fail(options, "can't read the commit", e);
+}
+
+static int mirror_find(struct mirror *mirror, git_commit **commit, char warning[WARNING_BYTES], struct err *e)
+{
+    const struct repository_options *options = mirror->options;
+    /* A commit's id says all: what is here need not be asked for. */
+    if (is_full_id(options->revision) && find_readable(mirror->repository, options->revision, commit) == 0)
+        return 0;
+    struct err trouble = {.class = ERR_NONE};
+    enum fetch_result result = fetch_or_rebuild(mirror, &trouble);
+    if (result == FETCH_DONE)
+        return find_after_fetch(mirror, commit, e);
+    bool may_use_old = result == FETCH_UNREACHABLE || result == FETCH_MIRROR_BAD;
+    if (!may_use_old || find_readable(mirror->repository, options->revision, commit) != 0)
+        return err_set(e, trouble.class, "%s", trouble.text);
+    warn_of_age(options, *commit, trouble.text, warning);
+    return 0;
+}
+
+int git_mirror_open(const struct repository_options *options, git_repository **repository,
+                    git_commit **commit, char warning[WARNING_BYTES], struct err *e)
+{
+    CLEANUP(mirror_done) struct mirror mirror = {.options = options, .lock = -1};
+    if (open_or_make(&mirror, e) < 0 || mirror_find(&mirror, commit, warning, e) < 0)
+        return -1;
+    *repository = TAKE(mirror.repository);
+    return 0;
+}
+
+int git_mirror_rebuild(const struct repository_options *options, const git_oid *id,
+                       git_repository **repository, git_commit **commit, struct err *e)
+{
+    CLEANUP(mirror_done) struct mirror mirror = {.options = options, .lock = -1};
+    if (open_or_make(&mirror, e) < 0 || set_aside(&mirror, "an object can't be read", e) < 0)
+        return -1;
+    if (git_fetch(mirror.repository, options, e) != FETCH_DONE)
+        return -1;
+    if (git_commit_lookup(commit, mirror.repository, id) < 0)
+        return git_fail(options, "the commit is gone from the repository", e);
+    *repository = TAKE(mirror.repository);
+    return 0;
+}
