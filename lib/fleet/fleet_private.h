@@ -1,0 +1,30 @@
+/* The connection to one Fleet server, between the files of fleet/ only. */
+#ifndef TENDER_FLEET_FLEET_PRIVATE_H
+#define TENDER_FLEET_FLEET_PRIVATE_H
+
+#include "fleet/fleet.h"
+
+enum { MAX_CALL_NAMES = 40, API_BASE_BYTES = 2048 };
+
+struct fleet {
+    struct fleet_options options;
+    char base[API_BASE_BYTES]; /* "https://fleet.example.com/api/v1/fleet" */
+    char *authorisation;       /* the header line; secret */
+    bool is_locked_out;        /* a 401 was seen: nothing more can succeed */
+    bool in_commit;            /* a stop lets what is under way end */
+    int64_t grace_until_ms;    /* monotonic; 0: no stop seen yet */
+    struct call_statistics statistics[MAX_CALL_NAMES];
+    size_t statistics_count;
+    uint64_t uploaded_bytes;
+};
+
+/* Adds one exchange's time to its kind of call. */
+void fleet_count_call(struct fleet *fleet, const char *name, int64_t duration_ms);
+
+static inline int64_t fleet_now_ms(const struct fleet *fleet)
+{
+    const struct clock *clock = fleet->options.clock;
+    return clock->monotonic_ms(clock->context);
+}
+
+#endif
