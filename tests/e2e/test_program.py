@@ -1,0 +1,192 @@
+"""The program as a person meets it: help, mistyped flags, statuses, the loop, Git repositories."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+import support
+from support import DONE, FAILED, MANIFESTS, PARTIAL, TENDER, USAGE, sha256_of
+
+ALPHA, BETA = "alpha_1.0_amd64.deb", "beta_1.0_amd64.deb"
+EXAMPLE = support.HERE.parent.parent / "manifests-example"
+
+
+def git(folder, *arguments):
+    subprocess.run(["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main", *arguments], cwd=folder,
+                   check=True, capture_output=True)
+
+
+class Words(unittest.TestCase):
+    def run_tender(self, *arguments, **changes):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("TENDER_", "FLEET_"))}
+        environment.update(changes)
+        return subprocess.run([TENDER, *arguments], env=environment, capture_output=True, text=True, timeout=30)
+
+    def test_table_of_command_lines(self):
+        rows = [
+            ([], USAGE, "Usage: tender"),
+            (["--help"], DONE, "Exit status"),
+            (["help"], DONE, "plan"),
+            (["help", "apply"], DONE, "--retry-initial"),
+            (["apply", "--help"], DONE, "FLEET_API_TOKEN"),
+            (["version"], DONE, "tender "),
+            (["--version"], DONE, "tender "),
+            (["aply"], USAGE, "did you mean \"apply\"?"),
+            (["help", "aply"], USAGE, "did you mean \"apply\"?"),
+            (["apply", "--repositroy", "x"], USAGE, "did you mean --repository?"),
+            (["apply", "--repository"], USAGE, "needs a value"),
+            (["apply", "now"], USAGE, "one word too many"),
+            (["plan", "--interval", "5s"], USAGE, "does not take --interval"),
+            (["apply", "--parallel", "many"], USAGE, "--parallel"),
+            (["apply", "--parallel", "0"], USAGE, "from 1 to 64"),
+            (["apply", "--retry-initial", "soon"], USAGE, "a duration"),
+            (["apply", "--dir", "x", "--repository", "y"], USAGE, "exclude each other"),
+            (["apply"], USAGE, "--repository"),
+        ]
+        for arguments, status, words in rows:
+            with self.subTest(arguments):
+                result = self.run_tender(*arguments)
+                self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+                self.assertIn(words, result.stdout + result.stderr)
+
+    def test_bad_environment_is_named(self):
+        result = self.run_tender("apply", TENDER_PARALLEL="many")
+        self.assertEqual(result.returncode, FAILED, result.stderr)
+        self.assertIn("TENDER_PARALLEL", result.stderr)
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([TENDER, "help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+        self.assertEqual(result.returncode, FAILED)
+
+
+class Program(support.EndToEnd):
+    def test_validate_and_show_the_example(self):
+        world = self.world()
+        result = world.tender("validate", TENDER_DIR=EXAMPLE, PACKAGE_HOST=world.package_url)
+        self.assert_status(result, DONE)
+        shown = world.tender("show", "--format", "json", TENDER_DIR=EXAMPLE, PACKAGE_HOST=world.package_url)
+        self.assert_status(shown, DONE)
+        teams = json.loads(shown.stdout)["teams"]
+        self.assertEqual(len(teams), 4)
+        self.assertEqual(world.requests(), [])
+
+    def test_nothing_valid(self):
+        world = self.world()
+        world.write("teams/a.yml", "name: Workstations\nsoftware:\n  packages:\n    - ulr: x\n")
+        for command in ("validate", "apply", "plan"):
+            result = world.tender(command)
+            self.assert_status(result, MANIFESTS)
+            self.assertIn("teams/a.yml:4", result.stdout + result.stderr)
+            self.assertIn("url", result.stdout + result.stderr)
+        self.assertEqual(world.writes(), [])
+
+    def test_fetch_then_apply_without_the_vendor(self):
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        result = world.tender("fetch", FLEET_URL=None, FLEET_API_TOKEN=None)
+        self.assert_status(result, DONE)
+        self.assertEqual(world.requests("fleet"), [])
+        world.mark()
+        self.assert_status(world.tender("apply"), DONE)
+        self.assertEqual(world.requests("packages"), [])
+
+    def test_script_as_package(self):
+        """The 4.69 server refuses scripts as packages: the item says so, the others go on."""
+        world = self.world()
+        world.write("lib/hello.sh", "#!/bin/sh\necho hello\n")
+        world.write("teams/workstations.yml", f"name: Workstations\nsoftware:\n  packages:\n    - path: ../lib/hello.sh\n    - url: {world.package_url}/{BETA}\n")
+        result = world.tender("apply")
+        self.assertEqual(world.digests("Workstations"), {"beta": sha256_of(BETA)})
+        self.assert_status(result, PARTIAL)
+        self.assertEqual(result.item("hello.sh")["outcome"], "failed")
+
+    def make_git(self, world):
+        git(world.repository, "init")
+        git(world.repository, "add", "-A")
+        git(world.repository, "commit", "-m", "one")
+        return {"TENDER_DIR": None, "TENDER_REPOSITORY": "file://" + str(world.repository)}
+
+    def test_git_repository(self):
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        source = self.make_git(world)
+        world.write("teams/servers.yml", "this is not committed: [\n")
+        result = world.tender("apply", **source)
+        self.assert_status(result, DONE)
+        (world.repository / "teams/servers.yml").unlink()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)}, {"url": "/" + BETA})
+        git(world.repository, "commit", "-am", "two")
+        self.assert_status(world.tender("apply", **source), DONE)
+        self.assertEqual(sorted(world.digests("Workstations")), ["alpha", "beta"])
+        first = subprocess.run(["git", "rev-parse", "HEAD~1"], cwd=world.repository, capture_output=True, text=True, check=True).stdout.strip()
+        shown = world.tender("show", "--revision", first, "--format", "json", **source)
+        self.assertEqual(len(json.loads(shown.stdout)["teams"][0]["packages"]), 1)
+        moved = world.repository.rename(world.root / "moved")
+        offline = world.tender("apply", **source)
+        self.assert_status(offline, PARTIAL)
+        self.assertEqual(sorted(world.digests("Workstations")), ["alpha", "beta"], "the last fetched commit is used (H15)")
+        pathlib.Path(moved).rename(world.repository)
+
+    def test_git_repository_that_never_was(self):
+        world = self.world()
+        result = world.tender("apply", TENDER_DIR=None, TENDER_REPOSITORY="file:///nowhere/at/all")
+        self.assert_status(result, FAILED)
+        missing = world.tender("apply", TENDER_DIR="/nowhere/at/all")
+        self.assert_status(missing, FAILED)
+
+    def test_loop(self):
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        process = world.spawn("run", "--interval", "1h")
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.wait_for(lambda: "alpha" in world.digests("Workstations"))
+        time.sleep(0.5)
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)}, {"url": "/" + BETA})
+        process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "beta" in world.digests("Workstations"))
+        process.terminate()
+        stdout, stderr = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, DONE, stdout + stderr)
+
+    def wait_for(self, condition, seconds=20):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "it did not come to pass")
+            time.sleep(0.05)
+
+    def test_log_lines_are_json(self):
+        world = self.world(script={"packages": {"/" + ALPHA: {"file": ALPHA, "behaviours": [{"do": "reset", "after_bytes": 1000}, {"do": "serve"}]}}})
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        result = world.tender("apply", "--log-format", "json")
+        rows = [json.loads(line) for line in result.stderr.splitlines()]
+        events = {row["event"] for row in rows}
+        self.assertIn("attempt", events)
+        self.assertIn("wait", events)
+
+    def test_settings_precedence(self):
+        """Flag over environment over tender.yml over default."""
+        world = self.world(script={"packages": {"/" + ALPHA: {"behaviours": [{"do": "eof"}]}}})
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        world.write("tender.yml", "retry_attempts: 4\n")
+
+        def requests(*arguments, **changes):
+            world.mark()
+            world.tender("apply", *arguments, **changes)
+            return len(world.requests("packages"))
+
+        self.assertEqual(requests(), 4)
+        self.assertEqual(requests(TENDER_RETRY_ATTEMPTS="3"), 3)
+        self.assertEqual(requests("--retry-attempts", "2", TENDER_RETRY_ATTEMPTS="3"), 2)
+        world.write("tender.yml", "retry_atempts: 4\n")
+        result = world.tender("apply")
+        self.assert_status(result, FAILED)
+        self.assertIn("retry_attempts", result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
