@@ -1,18 +1,15 @@
-/* Packages' bytes on their way to the server and back: streaming multipart out of the cache's file, hashed
+/* Packages' bytes on their way to the server: streaming multipart out of the cache's file, hashed
  * while it streams, compared with what was verified before and with what the server says it got. Memory does
  * not grow with the package. */
-#include "base/files.h"
 #include "base/text.h"
 #include "fleet/call.h"
 #include "fleet/client.h"
 #include "fleet/fleet_private.h"
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { PATH_BYTES = 512, LOOKUP_ARENA_BYTES = 64 * 1024 * 1024, FIXED_PARTS = 8 };
 
@@ -275,10 +272,17 @@ static struct package_fields as_edit(const struct package_fields *fields)
     return edit;
 }
 
+struct existing {
+    const int64_t *others; /* titles that stand for something else */
+    size_t other_count;
+    const char *reason; /* the 409's */
+    const char *trouble;
+};
+
 /* 409: the team has the title already, with these bytes or others; it is found and edited. */
 static int edit_existing(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
-                         const struct package_fields *fields, const struct call *call,
-                         const struct err *trouble, struct upload_result *out, struct err *e)
+                         const struct package_fields *fields, const struct existing *existing,
+                         struct upload_result *out, struct err *e)
 {
     CLEANUP(arena_cleanup) struct arena *arena = arena_new(LOOKUP_ARENA_BYTES);
     if (arena == NULL)
@@ -286,12 +290,16 @@ static int edit_existing(struct fleet *fleet, int64_t team_id, const struct uplo
     struct title_rows rows = {.items = NULL};
     if (fleet_list_titles(fleet, team_id, arena, &rows, e) < 0)
         return -1;
-    const struct observed_title *title = find_existing(&rows, call->refusal.reason, file);
+    const struct observed_title *title = find_existing(&rows, existing->reason, file);
     if (title == NULL)
         return err_set(e, ERR_CONFLICT, "%s; which of the team's titles it means can't be told",
-                       trouble->text);
+                       existing->trouble);
     if (title->kind == SOFTWARE_MAINTAINED_APP)
-        return err_set(e, ERR_CONFLICT, "%s: the team has it as a Fleet-maintained app", trouble->text);
+        return err_set(e, ERR_CONFLICT, "%s: the team has it as a Fleet-maintained app", existing->trouble);
+    for (size_t i = 0; i < existing->other_count; i++)
+        if (existing->others[i] == title->title_id)
+            return err_set(e, ERR_CONFLICT, "%s: another item of the team's file is the same title \"%s\"",
+                           existing->trouble, title->name);
     struct package_fields edit = as_edit(fields);
     bool has_bytes = text_equal(title->sha256, file->sha256);
     if (fleet_edit_package(fleet, team_id, title->title_id, has_bytes ? NULL : file, &edit, e) < 0)
@@ -300,8 +308,9 @@ static int edit_existing(struct fleet *fleet, int64_t team_id, const struct uplo
     return 0;
 }
 
-int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
-                         const struct package_fields *fields, struct upload_result *out, struct err *e)
+static int post_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
+                        const struct package_fields *fields, struct call *call, struct upload_result *out,
+                        struct err *e)
 {
     char team[24];
     snprintf(team, sizeof team, "%" PRId64, team_id);
@@ -313,86 +322,36 @@ int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct uplo
     add_text(&form, "team_id", team);
     add_fields(&form, fields, false);
     add_file(&form, file, digest);
-    CLEANUP(call_cleanup)
-    struct call call = {.name = "POST /software/package",
-                        .method = "POST",
-                        .path = "/software/package",
-                        .right = "add software to this team",
-                        .is_write = true,
-                        .parts = parts,
-                        .part_count = form.count,
-                        .on_start = restart_digest,
-                        .context = digest};
+    *call = (struct call){.name = "POST /software/package",
+                          .method = "POST",
+                          .path = "/software/package",
+                          .right = "add software to this team",
+                          .is_write = true,
+                          .parts = parts,
+                          .part_count = form.count,
+                          .on_start = restart_digest,
+                          .context = digest};
     struct upload_lookup lookup = {fleet, team_id, 0, file->sha256, fields, 0};
-    struct err trouble;
-    err_init(&trouble);
-    if (call_write(fleet, &call, look_up, &lookup, &trouble) < 0) {
-        if (call.status == 409 && call.refusal.is_fleet_json)
-            return edit_existing(fleet, team_id, file, fields, &call, &trouble, out, e);
-        return explain(&call, file, &trouble, e);
-    }
+    if (call_write(fleet, call, look_up, &lookup, e) < 0)
+        return -1;
     struct upload_result result = {.title_id = lookup.found_id};
-    if (check_bytes(&call, digest, file, &result.title_id, e) < 0)
+    if (check_bytes(call, digest, file, &result.title_id, e) < 0)
         return -1;
     *out = result;
     return 0;
 }
 
-struct download {
-    struct digest *digest;
-    int file;
-    uint64_t size, limit;
-    struct err err;
-};
-
-static int take_bytes(void *context, const void *bytes, size_t length)
+int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
+                         const struct package_fields *fields, const int64_t *others, size_t other_count,
+                         struct upload_result *out, struct err *e)
 {
-    struct download *download = context;
-    download->size += length;
-    if (download->size > download->limit)
-        return err_set(&download->err, ERR_SERVER, "the package is larger than the limit (max-package-size)");
-    if (digest_update(download->digest, bytes, length, &download->err) < 0)
-        return -1;
-    return file_write_all(download->file, bytes, length, &download->err);
-}
-
-static int restart_download(void *context, struct err *e)
-{
-    struct download *download = context;
-    download->size = 0;
-    if (ftruncate(download->file, 0) < 0 || lseek(download->file, 0, SEEK_SET) < 0)
-        return err_set_errno(e, "can't empty the file for the package");
-    return digest_restart(download->digest, e);
-}
-
-int fleet_download_package(struct fleet *fleet, int64_t team_id, int64_t title_id, const char *path,
-                           char sha256[DIGEST_HEX_BYTES], uint64_t *size_bytes, struct err *e)
-{
-    char url_path[PATH_BYTES];
-    snprintf(url_path, sizeof url_path, "/software/titles/%" PRId64 "/package?alt=media&team_id=%" PRId64,
-             title_id, team_id);
-    CLEANUP(file_close_cleanup) int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0600);
-    if (file < 0)
-        return err_set_errno(e, "can't make %s", path);
-    CLEANUP(digest_cleanup) struct digest *digest = digest_new(e);
-    if (digest == NULL)
-        return -1;
-    struct download download = {
-        .digest = digest, .file = file, .limit = (uint64_t)fleet->options.settings->limits.max_package_bytes};
-    err_init(&download.err);
-    CLEANUP(call_cleanup)
-    struct call call = {.name = "GET /software/titles/{id}/package",
-                        .method = "GET",
-                        .path = url_path,
-                        .right = "download packages of this team",
-                        .on_body = take_bytes,
-                        .on_start = restart_download,
-                        .context = &download};
+    CLEANUP(call_cleanup) struct call call = {.status = 0};
     struct err trouble;
     err_init(&trouble);
-    if (call_read(fleet, &call, &trouble) < 0)
-        return err_is_set(&download.err) ? err_set(e, download.err.class, "%s", download.err.text)
-                                         : err_set(e, trouble.class, "%s", trouble.text);
-    *size_bytes = download.size;
-    return digest_finish(digest, sha256, e);
+    if (post_package(fleet, team_id, file, fields, &call, out, &trouble) == 0)
+        return 0;
+    if (call.status != 409 || !call.refusal.is_fleet_json)
+        return explain(&call, file, &trouble, e);
+    struct existing existing = {others, other_count, call.refusal.reason, trouble.text};
+    return edit_existing(fleet, team_id, file, fields, &existing, out, e);
 }
