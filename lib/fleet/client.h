@@ -61,13 +61,14 @@ struct upload_result {
     int64_t title_id;
     bool existed; /* the title was in the team already, and was edited */
 };
-/* POST, or where the title is there already a PATCH of it, with all of `fields`. The server's digest of what
- * it got is compared with ours. */
+/* POST, or where the title is there already a PATCH of it, with all of `fields`; but never of one of the
+ * titles `others`, which stand for something else. The server's digest of what it got is compared with ours.
+ */
 int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
-                         const struct package_fields *fields, struct upload_result *out,
-                         struct err *e) MUST_CHECK;
-/* `file` may be NULL: fields only. `installer_id` is sent where it is known (needed where a title has
- * several; 0: not sent). */
+                         const struct package_fields *fields, const int64_t *others, size_t other_count,
+                         struct upload_result *out, struct err *e) MUST_CHECK;
+/* `file` may be NULL: fields only. NULL and absent fields stay as they are; an empty script means the
+ * server's default. */
 int fleet_edit_package(struct fleet *fleet, int64_t team_id, int64_t title_id, const struct upload_file *file,
                        const struct package_fields *fields, struct err *e) MUST_CHECK;
 /* Fine if it is not there. ERR_CONFLICT while a policy or the set-up experience uses it. */
