@@ -1,0 +1,523 @@
+/* One answer of the package host: which bytes, under which headers, and where the connection goes wrong. The
+ * script's behaviour is applied to what a well-behaved server would have sent. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "body.h"
+#include "json.h"
+#include "package_host.h"
+#include "validators.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEADERS_MAX_BYTES = 64 * 1024, SLOW_SLICES_PER_SECOND = 20 };
+
+/* How the body's sending ends. */
+enum ending { ENDING_WHOLE, ENDING_RESET, ENDING_CLOSE };
+
+struct reply {
+    struct host_connection *connection;
+    const struct host_request *request;
+    struct behaviour behaviour;
+    struct package_entry *entry; /* NULL: not in the script */
+    unsigned status;             /* 0: nothing is answered */
+    struct body body;
+    uint64_t from, length; /* the part of the body that is sent */
+    int64_t announced;     /* Content-Length; -1: none (chunked) */
+    struct buf headers;
+    enum ending ending;
+    uint64_t cut_after; /* of a reset or a short body */
+    bool keep_alive;
+    bool finished;
+    uint64_t sent;
+    char *canned; /* owned: a body made for this answer */
+};
+
+static void add_header(struct reply *reply, const char *name, const char *value)
+{
+    struct err e;
+    err_init(&e);
+    if (buf_printf(&reply->headers, &e, "%s: %s\r\n", name, value) < 0)
+        fprintf(stderr, "fleetsim: a header is left out: %s\n", e.text);
+}
+
+static const char *reason_of(unsigned status)
+{
+    static const struct {
+        unsigned status;
+        const char *reason;
+    } rows[] = {{200, "OK"},
+                {206, "Partial Content"},
+                {301, "Moved Permanently"},
+                {302, "Found"},
+                {303, "See Other"},
+                {304, "Not Modified"},
+                {307, "Temporary Redirect"},
+                {308, "Permanent Redirect"},
+                {400, "Bad Request"},
+                {401, "Unauthorized"},
+                {403, "Forbidden"},
+                {404, "Not Found"},
+                {405, "Method Not Allowed"},
+                {408, "Request Timeout"},
+                {410, "Gone"},
+                {416, "Range Not Satisfiable"},
+                {429, "Too Many Requests"},
+                {500, "Internal Server Error"},
+                {502, "Bad Gateway"},
+                {503, "Service Unavailable"},
+                {504, "Gateway Timeout"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++)
+        if (rows[i].status == status)
+            return rows[i].reason;
+    return "Status";
+}
+
+/* A short answer that is not the package. `text` is copied; NULL: the status in words. */
+static void canned(struct reply *reply, unsigned status, const char *content_type, const char *text)
+{
+    char words[64];
+    if (text == NULL) {
+        snprintf(words, sizeof words, "%u %s\n", status, reason_of(status));
+        text = words;
+    }
+    free(reply->canned);
+    reply->canned = copy_text(text);
+    body_done(&reply->body);
+    reply->body = body_of_text(reply->canned);
+    reply->status = status;
+    reply->from = 0;
+    reply->length = reply->body.size;
+    reply->announced = (int64_t)reply->length;
+    buf_clear(&reply->headers);
+    if (content_type != NULL)
+        add_header(reply, "Content-Type", content_type);
+}
+
+static void retry_after(struct reply *reply)
+{
+    const char *text = reply->behaviour.retry_after;
+    char date[HTTP_DATE_BYTES];
+    canned(reply, reply->behaviour.status, "text/plain", NULL);
+    if (text_starts_with(text, "date"))
+        text = http_date(time(NULL) + atol(text + strlen("date")), date);
+    add_header(reply, "Retry-After", text);
+}
+
+static void scripted_status(struct reply *reply)
+{
+    const char *name;
+    json_t *value;
+    const char *body = reply->behaviour.body;
+    const json_t *headers = reply->behaviour.headers;
+    bool typed = headers != NULL && json_object_get(headers, "Content-Type") != NULL;
+    canned(reply, reply->behaviour.status, typed ? NULL : "text/plain", body);
+    json_object_foreach((json_t *)(uintptr_t)headers, name, value)
+    {
+        if (json_is_string(value))
+            add_header(reply, name, json_string_value(value));
+    }
+}
+
+static bool starts_with_prefix(const char *value, const char *prefix)
+{
+    return value != NULL && text_starts_with(value, prefix);
+}
+
+/* The behaviours that need no package. True: the answer stands. */
+static bool answer_without_package(struct reply *reply)
+{
+    const struct behaviour *behaviour = &reply->behaviour;
+    switch (behaviour->kind) {
+    case DO_STATUS:
+        scripted_status(reply);
+        return true;
+    case DO_REDIRECT:
+        canned(reply, behaviour->status, "text/plain", NULL);
+        add_header(reply, "Location", behaviour->location);
+        return true;
+    case DO_RETRY_AFTER:
+        retry_after(reply);
+        return true;
+    case DO_HTML:
+        canned(reply, 200, "text/html; charset=utf-8",
+               behaviour->body != NULL
+                   ? behaviour->body
+                   : "<!DOCTYPE html>\n<html><body>Please sign in to go on.</body></html>\n");
+        return true;
+    case DO_EMPTY:
+        canned(reply, 200, "application/octet-stream", "");
+        return true;
+    case DO_REQUIRE_USER_AGENT:
+        if (starts_with_prefix(host_header_of(reply->request, "User-Agent"), behaviour->prefix))
+            return false;
+        canned(reply, behaviour->status, "text/plain", NULL);
+        return true;
+    case DO_REQUIRE_HEADER:
+        if (text_equal(host_header_of(reply->request, behaviour->header), behaviour->value))
+            return false;
+        canned(reply, behaviour->status, "text/plain", NULL);
+        return true;
+    case DO_SERVE:
+    case DO_RESET:
+    case DO_CLOSE:
+    case DO_EOF:
+    case DO_IGNORE_RANGE:
+    case DO_WRONG_RANGE:
+    case DO_RANGE_REFUSED:
+    case DO_STALL:
+    case DO_SLOW:
+    case DO_WRONG_BYTES:
+    case DO_NO_VALIDATORS:
+    case DO_RANDOM_ETAG:
+    case DO_CHUNKED:
+    case DO_LYING_LENGTH:
+    case DO_GZIP_HEADER:
+    case DO_ALWAYS_304:
+    case DO_HUGE_ANNOUNCE:
+    case DO_CLOSE_KEEPALIVE:
+        return false;
+    }
+    return false;
+}
+
+static int open_package(struct reply *reply, char *path, size_t size)
+{
+    struct err e;
+    err_init(&e);
+    path[0] = '\0';
+    if (reply->entry != NULL && reply->entry->is_generated) {
+        reply->body = body_of_generated(&reply->entry->generated);
+        return 0;
+    }
+    const char *name =
+        reply->entry != NULL && reply->entry->file != NULL ? reply->entry->file : reply->request->file;
+    if (reply->connection->host->folder == NULL || strstr(name, "..") != NULL)
+        return -1;
+    snprintf(path, size, "%s/%s", reply->connection->host->folder, name);
+    return body_open(&reply->body, path, &e);
+}
+
+/* An entry's own word (a text, or null for none) before what the host would say. */
+static void choose_validator(const json_t *own, char *value, size_t size)
+{
+    if (own == NULL)
+        return;
+    snprintf(value, size, "%s", json_is_string(own) ? json_string_value(own) : "");
+}
+
+static void find_validators(struct reply *reply, const char *path, struct validators *out)
+{
+    *out = (struct validators){.etag = ""};
+    if (reply->behaviour.kind == DO_NO_VALIDATORS)
+        return;
+    if (reply->body.generated != NULL)
+        snprintf(out->etag, sizeof out->etag, "\"generated-%" PRIu64 "-%" PRIu64 "\"",
+                 reply->body.generated->size, reply->body.generated->seed);
+    else
+        validators_of_file(path, out);
+    if (reply->entry != NULL) {
+        choose_validator(reply->entry->etag, out->etag, sizeof out->etag);
+        choose_validator(reply->entry->last_modified, out->last_modified, sizeof out->last_modified);
+    }
+    if (reply->behaviour.kind == DO_RANDOM_ETAG)
+        snprintf(out->etag, sizeof out->etag, "\"%08lx%08lx\"", (unsigned long)random(),
+                 (unsigned long)random());
+}
+
+static void add_package_headers(struct reply *reply, const struct validators *validators)
+{
+    const struct package_entry *entry = reply->entry;
+    const char *type =
+        entry != NULL && entry->content_type != NULL ? entry->content_type : "application/octet-stream";
+    if (reply->status != 304)
+        add_header(reply, "Content-Type", type);
+    if (entry != NULL && entry->content_disposition != NULL)
+        add_header(reply, "Content-Disposition", entry->content_disposition);
+    if (validators->etag[0] != '\0')
+        add_header(reply, "ETag", validators->etag);
+    if (validators->last_modified[0] != '\0')
+        add_header(reply, "Last-Modified", validators->last_modified);
+    if (reply->behaviour.kind != DO_IGNORE_RANGE)
+        add_header(reply, "Accept-Ranges", "bytes");
+    if (reply->behaviour.kind == DO_GZIP_HEADER)
+        add_header(reply, "Content-Encoding", "gzip");
+}
+
+static void content_range(struct reply *reply, uint64_t from, uint64_t length)
+{
+    char text[96];
+    snprintf(text, sizeof text, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from, from + length - 1,
+             reply->body.size);
+    add_header(reply, "Content-Range", text);
+}
+
+static void refuse_range(struct reply *reply, uint64_t size)
+{
+    char text[64];
+    canned(reply, 416, "text/plain", NULL);
+    snprintf(text, sizeof text, "bytes */%" PRIu64, size);
+    add_header(reply, "Content-Range", text);
+}
+
+/* A part, as Range asked for it; false: everything is sent. */
+static bool answer_range(struct reply *reply, const struct validators *validators)
+{
+    uint64_t from = 0, length = 0;
+    const char *range = host_header_of(reply->request, "Range");
+    if (range == NULL || reply->behaviour.kind == DO_IGNORE_RANGE || reply->behaviour.kind == DO_CHUNKED)
+        return false;
+    if (reply->behaviour.kind == DO_RANGE_REFUSED) {
+        refuse_range(reply, reply->body.size);
+        return true;
+    }
+    if (!validators_allow_range(validators, host_header_of(reply->request, "If-Range")))
+        return false;
+    switch (range_parse(range, reply->body.size, &from, &length)) {
+    case RANGE_IGNORED:
+        return false;
+    case RANGE_UNSATISFIABLE:
+        refuse_range(reply, reply->body.size);
+        return true;
+    case RANGE_OK:
+        break;
+    }
+    if (reply->behaviour.kind == DO_WRONG_RANGE) {
+        from = (uint64_t)reply->behaviour.offset < reply->body.size ? (uint64_t)reply->behaviour.offset : 0;
+        length = reply->body.size - from;
+    }
+    reply->status = 206;
+    reply->from = from;
+    reply->length = length;
+    reply->announced = (int64_t)length;
+    add_package_headers(reply, validators);
+    content_range(reply, from, length);
+    return true;
+}
+
+static void answer_package(struct reply *reply)
+{
+    char path[4096];
+    struct validators validators;
+    if (open_package(reply, path, sizeof path) < 0) {
+        canned(reply, 404, "text/plain", NULL);
+        return;
+    }
+    find_validators(reply, path, &validators);
+    bool not_modified = validators_match(&validators, host_header_of(reply->request, "If-None-Match"),
+                                         host_header_of(reply->request, "If-Modified-Since"));
+    if (not_modified || reply->behaviour.kind == DO_ALWAYS_304) {
+        reply->status = 304;
+        reply->announced = -1;
+        add_package_headers(reply, &validators);
+        return;
+    }
+    if (answer_range(reply, &validators))
+        return;
+    reply->status = 200;
+    reply->length = reply->body.size;
+    reply->announced = (int64_t)reply->length;
+    add_package_headers(reply, &validators);
+}
+
+/* What the behaviour does to an answer that brings the package's bytes. */
+static void spoil(struct reply *reply)
+{
+    const struct behaviour *behaviour = &reply->behaviour;
+    if (reply->status != 200 && reply->status != 206)
+        return;
+    if (behaviour->kind == DO_WRONG_BYTES)
+        reply->body.falsified = true;
+    if (behaviour->kind == DO_CHUNKED)
+        reply->announced = -1;
+    if (behaviour->kind == DO_LYING_LENGTH)
+        reply->announced = behaviour->length >= 0 ? behaviour->length : (int64_t)(reply->length / 2);
+    if (behaviour->kind == DO_HUGE_ANNOUNCE)
+        reply->announced = behaviour->length >= 0 ? behaviour->length : (int64_t)(reply->length * 2 + 1);
+    if (behaviour->kind == DO_LYING_LENGTH || behaviour->kind == DO_HUGE_ANNOUNCE)
+        reply->keep_alive = false;
+    if (behaviour->kind == DO_RESET || behaviour->kind == DO_CLOSE) {
+        reply->ending = behaviour->kind == DO_RESET ? ENDING_RESET : ENDING_CLOSE;
+        reply->cut_after = (uint64_t)behaviour->after_bytes;
+    }
+}
+
+static int send_piece(struct reply *reply, const char *bytes, size_t length)
+{
+    char head[32];
+    bool chunked = reply->announced < 0;
+    if (chunked) {
+        int size = snprintf(head, sizeof head, "%zx\r\n", length);
+        if (host_send(reply->connection, head, (size_t)size) < 0)
+            return -1;
+    }
+    if (host_send(reply->connection, bytes, length) < 0 ||
+        (chunked && host_send(reply->connection, "\r\n", 2) < 0))
+        return -1;
+    reply->sent += length;
+    return 0;
+}
+
+/* How much of the next `length` bytes goes out at once, and how long to wait first. */
+static size_t pace(struct reply *reply, size_t length)
+{
+    const struct behaviour *behaviour = &reply->behaviour;
+    if (behaviour->kind == DO_STALL) {
+        uint64_t before = (uint64_t)behaviour->after_bytes;
+        if (reply->sent == before)
+            host_sleep(reply->connection->host, behaviour->silence_ms);
+        else if (reply->sent < before && length > before - reply->sent)
+            length = (size_t)(before - reply->sent);
+    }
+    if (behaviour->kind == DO_SLOW) {
+        size_t slice = (size_t)behaviour->bytes_per_second / SLOW_SLICES_PER_SECOND + 1;
+        host_sleep(reply->connection->host, 1000 / SLOW_SLICES_PER_SECOND);
+        length = length < slice ? length : slice;
+    }
+    return length;
+}
+
+static int send_body(struct reply *reply)
+{
+    uint64_t end = reply->length;
+    if (reply->ending != ENDING_WHOLE && reply->cut_after < end)
+        end = reply->cut_after;
+    while (reply->sent < end) {
+        const char *bytes;
+        ssize_t got = body_view(&reply->body, reply->from + reply->sent, &bytes);
+        if (got <= 0)
+            return -1;
+        size_t length = (uint64_t)got < end - reply->sent ? (size_t)got : (size_t)(end - reply->sent);
+        if (send_piece(reply, bytes, pace(reply, length)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int send_head(struct reply *reply, bool chunked)
+{
+    CLEANUP(buf_done) struct buf head = BUF_INIT(HEADERS_MAX_BYTES);
+    struct err e;
+    err_init(&e);
+    char date[HTTP_DATE_BYTES];
+    if (buf_printf(&head, &e, "HTTP/1.1 %u %s\r\nDate: %s\r\n%s", reply->status, reason_of(reply->status),
+                   http_date(time(NULL), date), buf_text(&reply->headers)) < 0 ||
+        (reply->announced >= 0 &&
+         buf_printf(&head, &e, "Content-Length: %" PRId64 "\r\n", reply->announced) < 0) ||
+        (chunked && buf_add_text(&head, "Transfer-Encoding: chunked\r\n", &e) < 0) ||
+        buf_printf(&head, &e, "Connection: %s\r\n\r\n", reply->keep_alive ? "keep-alive" : "close") < 0)
+        return -1;
+    return host_send(reply->connection, head.bytes, head.length);
+}
+
+/* True: all that was to be sent was sent. */
+static bool send_reply(struct reply *reply)
+{
+    bool bodyless =
+        text_equal(reply->request->method, "HEAD") || reply->status == 304 || reply->status == 204;
+    bool chunked = reply->announced < 0 && reply->status != 304;
+    if (send_head(reply, chunked) < 0)
+        return false;
+    if (bodyless)
+        return true;
+    if (send_body(reply) < 0 || reply->ending != ENDING_WHOLE)
+        return false;
+    return !chunked || host_send(reply->connection, "0\r\n\r\n", 5) == 0;
+}
+
+/* ?fail=503, ?rst=1 and ?delay=N (seconds), at any path that the script does not name. */
+static void plain_query(struct reply *reply)
+{
+    const char *query = reply->request->query;
+    const char *fail = strstr(query, "fail=");
+    const char *delay = strstr(query, "delay=");
+    if (delay != NULL)
+        reply->behaviour.delay_ms = atol(delay + strlen("delay=")) * 1000;
+    if (fail != NULL) {
+        reply->behaviour.kind = DO_STATUS;
+        reply->behaviour.status = (unsigned)atol(fail + strlen("fail="));
+    }
+    if (strstr(query, "rst=1") != NULL) {
+        reply->behaviour.kind = DO_RESET;
+        reply->behaviour.after_bytes = -1; /* half way */
+    }
+}
+
+static void write_log(struct reply *reply)
+{
+    const struct host_request *request = reply->request;
+    json_t *line = new_object();
+    put_text(line, "server", "packages");
+    put_text(line, "method", request->method);
+    put_text(line, "path", request->path);
+    put_text(line, "query", request->query);
+    put_null(line, "role");
+    put_number(line, "status", reply->status);
+    json_t *headers = new_object();
+    for (size_t i = 0; i < request->header_count; i++)
+        put_text(headers, request->headers[i].name, request->headers[i].value);
+    put(line, "headers", headers);
+    put_number(line, "body_bytes", (json_int_t)request->body_bytes);
+    put_number(line, "sent_bytes", (json_int_t)reply->sent);
+    put_text(line, "behaviour", reply->behaviour.name);
+    put_flag(line, "finished", reply->finished);
+    put_number(line, "connection", reply->connection->number);
+    request_log_write(reply->connection->host->log, line);
+}
+
+static void find_behaviour(struct reply *reply)
+{
+    struct script *script = reply->connection->host->script;
+    char path[sizeof reply->request->file + 1];
+    snprintf(path, sizeof path, "/%s", reply->request->file);
+    reply->behaviour = behaviour_serve();
+    reply->entry = script_package(script, reply->request->target, &reply->behaviour);
+    if (reply->entry == NULL && !text_equal(reply->request->target, reply->request->path))
+        reply->entry = script_package(script, reply->request->path, &reply->behaviour);
+    if (reply->entry == NULL && !text_equal(path, reply->request->path))
+        reply->entry = script_package(script, path, &reply->behaviour);
+    if (reply->entry == NULL)
+        plain_query(reply);
+}
+
+static void make_reply(struct reply *reply)
+{
+    if (!text_equal(reply->request->method, "GET") && !text_equal(reply->request->method, "HEAD"))
+        canned(reply, 405, "text/plain", NULL);
+    else if (!answer_without_package(reply))
+        answer_package(reply);
+    if (reply->behaviour.kind == DO_RESET && reply->behaviour.after_bytes < 0)
+        reply->behaviour.after_bytes = (int64_t)(reply->length / 2);
+    spoil(reply);
+    reply->finished = send_reply(reply);
+}
+
+bool package_reply(struct host_connection *connection, const struct host_request *request)
+{
+    struct reply reply = {.connection = connection,
+                          .request = request,
+                          .body = body_none(),
+                          .headers = BUF_INIT(HEADERS_MAX_BYTES),
+                          .keep_alive = request->keep_alive};
+    find_behaviour(&reply);
+    const struct behaviour *behaviour = &reply.behaviour;
+    host_sleep(connection->host, behaviour->delay_ms);
+    bool no_byte = behaviour->kind == DO_EOF || (behaviour->kind == DO_RESET &&
+                                                 (behaviour->before_headers || behaviour->after_bytes == 0));
+    if (!no_byte)
+        make_reply(&reply);
+    connection->die_at_next_request = behaviour->kind == DO_CLOSE_KEEPALIVE;
+    if (behaviour->kind == DO_RESET && (no_byte || reply.ending == ENDING_RESET))
+        host_reset(connection);
+    write_log(&reply);
+    bool keep_alive = reply.keep_alive && reply.finished;
+    body_done(&reply.body);
+    buf_done(&reply.headers);
+    free(reply.canned);
+    return keep_alive;
+}

@@ -1,0 +1,21 @@
+/* The request log: one JSON line per finished request, appended in a single write. */
+#ifndef FLEETSIM_REQUEST_LOG_H
+#define FLEETSIM_REQUEST_LOG_H
+
+#include "base/err.h"
+#include <jansson.h>
+#include <pthread.h>
+
+struct request_log {
+    int file; /* -1: no log was asked for */
+    pthread_mutex_t mutex;
+    json_int_t sequence; /* of lines written, from 1 */
+};
+
+int request_log_open(struct request_log *log, const char *path,
+                     struct err *e) MUST_CHECK; /* path may be NULL */
+void request_log_close(struct request_log *log);
+/* Adds "at" and "n" and writes the line. Takes over the reference. */
+void request_log_write(struct request_log *log, json_t *line);
+
+#endif
