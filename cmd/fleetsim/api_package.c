@@ -161,7 +161,7 @@ static bool read_package(const struct request *request, struct form_part *file, 
     }
     if (request->fault.kind == FAULT_CORRUPT)
         corrupt(file);
-    snprintf(out->title_name, sizeof out->title_name, "%s", out->meta.name);
+    package_name_title(&request->sim->store, out);
     snprintf(out->file_name, sizeof out->file_name, "%s", file->file_name);
     snprintf(out->sha256, sizeof out->sha256, "%s", file->sha256);
     return true;
@@ -322,13 +322,13 @@ void edit_package(struct request *request, struct answer *answer)
     package = existing;
     struct form_part *file = multipart_file(request->form, "software");
     if (file != NULL) {
-        if (!read_package(request, file, &package, answer) || !fits_title(&package, &existing, answer) ||
-            !keep_bytes(request, file, answer))
+        if (!read_package(request, file, &package, answer) || !fits_title(&package, &existing, answer))
             return;
         package.bundle_identifier = existing.bundle_identifier;
         put_text(wish, "url", "");
     }
-    if (!has_needed_scripts(&package.meta, wish, answer))
+    if (!has_needed_scripts(&package.meta, wish, answer) ||
+        (file != NULL && !keep_bytes(request, file, answer)))
         return;
     wish_fill_scripts(wish, &package.meta);
     /* Where nothing is to be changed, the server returns early, and its answer has no status. */

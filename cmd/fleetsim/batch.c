@@ -99,7 +99,9 @@ static int resolve_package(struct sim *sim, const struct caller *caller, const j
         return -1;
     struct package_bytes *package = &out->package;
     package->bundle_identifier = "";
-    snprintf(package->title_name, sizeof package->title_name, "%s", package->meta.name);
+    store_lock(&sim->store);
+    package_name_title(&sim->store, package);
+    store_unlock(&sim->store);
     snprintf(package->file_name, sizeof package->file_name, "%s", out->download.file_name);
     snprintf(package->sha256, sizeof package->sha256, "%s", out->download.sha256);
     return 0;
@@ -278,7 +280,8 @@ static int replace(struct replacement *set, struct err *e)
         if (has_later_twin(set, k))
             continue;
         row = installer_set(&sim->store, set->job->team_id, &set->items[k].package, set->items[k].wish);
-        if (set->items[k].setup >= 0)
+        /* The flag of other platforms is taken without a word, and lost. */
+        if (set->items[k].setup >= 0 && text_equal(text_at(row, "platform"), "darwin"))
             put_flag(row, "install_during_setup", set->items[k].setup == 1);
         insert_by_title(set->packages, package_row(set, row));
     }

@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "json.h"
 #include <ctype.h>
+#include <endian.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,13 +25,29 @@ struct type_row {
     int (*read)(const char *path, struct package_meta *out, struct err *e);
 };
 
+/* A program is more than its first two letters: the DOS header points to the PE header. */
+static int exe_read(const char *path, struct package_meta *out, struct err *e)
+{
+    char head[64], mark[4];
+    (void)out;
+    CLEANUP(file_close_cleanup) int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || read(file, head, sizeof head) != (ssize_t)sizeof head)
+        return err_set(e, ERR_SERVER, "no program");
+    uint32_t at;
+    memcpy(&at, head + 60, sizeof at);
+    if (pread(file, mark, sizeof mark, (off_t)le32toh(at)) != (ssize_t)sizeof mark ||
+        memcmp(mark, "PE\0\0", sizeof mark) != 0)
+        return err_set(e, ERR_SERVER, "no program");
+    return 0;
+}
+
 static const struct type_row types[] = {
     {".deb", "deb_packages", "linux", "!<arch>\n", 8, false, false, false, deb_read},
     {".rpm", "rpm_packages", "linux", "\xED\xAB\xEE\xDB", 4, false, false, false, rpm_read},
     {".tar.gz", "tgz_packages", "linux", "\x1F\x8B", 2, true, false, true, NULL},
     {".tgz", "tgz_packages", "linux", "\x1F\x8B", 2, true, false, true, NULL},
     {".msi", "programs", "windows", "\xD0\xCF\x11\xE0", 4, false, false, false, NULL},
-    {".exe", "programs", "windows", "MZ", 2, true, false, false, NULL},
+    {".exe", "programs", "windows", "MZ", 2, true, false, false, exe_read},
     {".pkg", "apps", "darwin", "xar!", 4, false, false, false, NULL},
     {".sh", "sh_packages", "linux", NULL, 0, false, true, true, NULL},
     {".ps1", "ps1_packages", "windows", NULL, 0, false, true, true, NULL},

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "json.h"
 #include "parameters.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,36 @@ void wish_fill_scripts(json_t *wish, const struct package_meta *meta)
         put_text(wish, "uninstall_script", uninstall);
     free(install);
     free(uninstall);
+}
+
+static bool differ_in_separators_only(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a != '\0' && !isalnum((unsigned char)*a))
+            a++;
+        while (*b != '\0' && !isalnum((unsigned char)*b))
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+void package_name_title(struct store *store, struct package_bytes *package)
+{
+    size_t i;
+    json_t *title;
+    const struct package_meta *meta = &package->meta;
+    snprintf(package->title_name, sizeof package->title_name, "%s", meta->name);
+    if (!text_equal(meta->source, "programs") && !text_equal(meta->source, "apps"))
+        return;
+    json_array_foreach(store_list(store, "titles"), i, title)
+    {
+        if (text_equal(text_at(title, "source"), meta->source) &&
+            differ_in_separators_only(text_at(title, "name"), meta->name))
+            snprintf(package->title_name, sizeof package->title_name, "%s", text_at(title, "name"));
+    }
 }
 
 json_t *installer_set(struct store *store, json_int_t team_id, const struct package_bytes *package,

@@ -16,6 +16,10 @@ struct package_bytes {
     char sha256[65];
 };
 
+/* Fills title_name from meta. Names that were read from an .msi's, .exe's or .pkg's file name are those of a
+ * title that is there already if they differ in case and separators only ("demo-two" is "Demo Two"). */
+void package_name_title(struct store *store, struct package_bytes *package);
+
 /* How an installer is to be set: a new reference of an object with the keys of the row that are a matter of
  * wish (scripts, query, self_service, labels as ids, categories, url, fleet_maintained_app_id). */
 json_t *wish_new(void);
