@@ -38,14 +38,24 @@ static const char *place_text(const struct place *place, char *out, size_t size)
     return out;
 }
 
+/* Where an item is described: its package file or script, else its entry in the team's file. */
+static const char *origin_text(const struct software_item *wish, bool by_entry, char *out, size_t size)
+{
+    if (!by_entry && wish->kind == SOFTWARE_SCRIPT_PACKAGE && wish->script.path != NULL)
+        snprintf(out, size, "%s", wish->script.path);
+    else
+        place_text(by_entry ? &wish->place : &wish->origin, out, size);
+    return out;
+}
+
 static int decide_ambiguous(const struct planner *planner, const struct candidate *candidate, struct err *e)
 {
     char own[PLACE_BYTES], other[PLACE_BYTES];
-    place_text(&candidate->wish->origin, own, sizeof own);
-    place_text(&candidate->conflicting->wish->origin, other, sizeof other);
+    origin_text(candidate->wish, false, own, sizeof own);
+    origin_text(candidate->conflicting->wish, false, other, sizeof other);
     if (strcmp(own, other) == 0) {
-        place_text(&candidate->wish->place, own, sizeof own);
-        place_text(&candidate->conflicting->wish->place, other, sizeof other);
+        origin_text(candidate->wish, true, own, sizeof own);
+        origin_text(candidate->conflicting->wish, true, other, sizeof other);
     }
     const char *title = candidate->title == NULL ? "" : candidate->title->name;
     const char *explanation =
