@@ -2,6 +2,7 @@
  * can't drift apart. */
 #include "options.h"
 #include "base/text.h"
+#include "base/url.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,9 +179,11 @@ int options_read(int count, char *const arguments[], unsigned accepted,
             *help = true;
             return 0;
         }
-        if (argument[0] != '-' || argument[1] == '\0')
+        if (argument[0] != '-' || argument[1] == '\0') {
+            char shown[URL_TEXT_BYTES];
             return err_set(e, ERR_USAGE, "\"%s\" is one word too many: only options stand behind the command",
-                           argument);
+                           url_redact(argument, shown, sizeof shown));
+        }
         int used = read_argument(&parser, argument, i + 1 < count ? arguments[i + 1] : NULL);
         if (used < 0)
             return -1;

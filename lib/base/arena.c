@@ -52,6 +52,8 @@ void arena_cleanup(struct arena **arena)
 static struct block *block_add(struct arena *arena, size_t size)
 {
     size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    if (block_size > SIZE_MAX - sizeof(struct block))
+        return NULL;
     struct block *block = malloc(sizeof *block + block_size);
     if (block == NULL)
         return NULL;
@@ -72,8 +74,8 @@ void *arena_alloc(struct arena *arena, size_t size, struct err *e)
     const size_t align = alignof(max_align_t);
     size_t rounded = size == 0 ? align : (size + align - 1) & ~(align - 1);
     if (rounded < size || rounded > arena->max_bytes - arena->used) {
-        err_fill(e, ERR_MEMORY, "more than %zu bytes are needed; the limit is %zu bytes", arena->used + size,
-                 arena->max_bytes);
+        err_fill(e, ERR_MEMORY, "%zu bytes more are needed where %zu are in use; the limit is %zu bytes",
+                 size, arena->used, arena->max_bytes);
         return NULL;
     }
     struct block *block = arena->blocks;
@@ -124,7 +126,7 @@ void *arena_memdup(struct arena *arena, const void *bytes, size_t length, struct
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length, struct err *e)
 {
-    char *copy = arena_alloc(arena, length + 1, e);
+    char *copy = arena_alloc(arena, length < SIZE_MAX ? length + 1 : length, e);
     if (copy != NULL && length > 0)
         memcpy(copy, text, length);
     return copy;
@@ -143,6 +145,8 @@ char *arena_printf(struct arena *arena, struct err *e, const char *format, ...)
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    if (length < 0)
+        err_fill(e, ERR_MEMORY, "text can't be formatted");
     char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, e);
     if (text != NULL)
         vsnprintf(text, (size_t)length + 1, format, again);

@@ -22,6 +22,8 @@ static int reserve(struct buf *buf, size_t more, struct err *e)
     if (more > buf->max_bytes - buf->length)
         return err_set(e, ERR_MEMORY, "more than %zu bytes", buf->max_bytes);
     size_t needed = buf->length + more + 1;
+    if (needed <= more) /* a maximum near SIZE_MAX */
+        return err_set(e, ERR_MEMORY, "out of memory");
     if (needed <= buf->capacity)
         return 0;
     size_t capacity = buf->capacity < 128 ? 128 : buf->capacity * 2;

@@ -1,5 +1,6 @@
 /* The system's clock and random source behind the two interfaces that every stage takes as arguments. */
 #include "base/clock.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -48,13 +49,31 @@ const struct jitter *jitter_system(void)
 
 const char *clock_iso8601(int64_t wall_ms, char out[CLOCK_TEXT_BYTES])
 {
-    time_t seconds = (time_t)(wall_ms / 1000);
+    int64_t ms = wall_ms % 1000;
+    int64_t second = wall_ms / 1000;
+    if (ms < 0) { /* before 1970 the remainder still counts forward */
+        ms += 1000;
+        second--;
+    }
+    time_t seconds = (time_t)second;
     struct tm utc;
     char date[24];
-    gmtime_r(&seconds, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(out, CLOCK_TEXT_BYTES, "%s.%03dZ", date, (int)(wall_ms % 1000));
+    if (gmtime_r(&seconds, &utc) == NULL || strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        snprintf(out, CLOCK_TEXT_BYTES, "(no date)");
+    else
+        snprintf(out, CLOCK_TEXT_BYTES, "%s.%03dZ", date, (int)ms);
     return out;
+}
+
+/* timegm() turns February 31 into March 3: such a date is none. */
+static int64_t ms_of_date(struct tm *utc)
+{
+    int day = utc->tm_mday;
+    bool is_leap_second = utc->tm_sec == 60;
+    time_t seconds = timegm(utc);
+    if (seconds < 0 || (utc->tm_mday != day && !is_leap_second))
+        return -1;
+    return (int64_t)seconds * 1000;
 }
 
 int64_t clock_parse_http_date(const char *text)
@@ -64,10 +83,8 @@ int64_t clock_parse_http_date(const char *text)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         struct tm utc = {0};
         const char *end = strptime(text, formats[i], &utc);
-        if (end != NULL && end[strspn(end, " \t\r\n")] == '\0') {
-            time_t seconds = timegm(&utc);
-            return seconds < 0 ? -1 : (int64_t)seconds * 1000;
-        }
+        if (end != NULL && end[strspn(end, " \t\r\n")] == '\0')
+            return ms_of_date(&utc);
     }
     return -1;
 }
@@ -75,7 +92,7 @@ int64_t clock_parse_http_date(const char *text)
 const char *clock_duration_text(int64_t duration_ms, char out[CLOCK_TEXT_BYTES])
 {
     long long ms = duration_ms < 0 ? 0 : duration_ms;
-    long long seconds = (ms + 500) / 1000;
+    long long seconds = ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
     if (ms < 1000)
         snprintf(out, CLOCK_TEXT_BYTES, "%lld ms", ms);
     else if (seconds < 60 && ms % 1000 != 0 && ms < 10000)

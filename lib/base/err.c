@@ -1,5 +1,6 @@
 /* Errors as plain values: every stage fills one, the report and the exit status are made from it. */
 #include "base/err.h"
+#include "base/text.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,21 +15,11 @@ bool err_is_set(const struct err *e)
     return e->class != ERR_NONE;
 }
 
-/* A text that does not fit ends in an ellipsis, never in the middle of a UTF-8 sequence. */
-static void mark_cut(char *text, size_t size)
-{
-    static const char ellipsis[] = "…";
-    size_t end = size - sizeof ellipsis;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-        end--;
-    memcpy(text + end, ellipsis, sizeof ellipsis);
-}
-
 static void print_text(struct err *e, const char *format, va_list arguments)
 {
     int length = vsnprintf(e->text, sizeof e->text, format, arguments);
     if (length >= (int)sizeof e->text)
-        mark_cut(e->text, sizeof e->text);
+        text_mark_cut(e->text, sizeof e->text);
 }
 
 void err_fill(struct err *e, enum err_class class_, const char *format, ...)
@@ -55,7 +46,7 @@ void err_fill_errno(struct err *e, const char *format, ...)
     size_t used = strlen(e->text);
     int length = snprintf(e->text + used, sizeof e->text - used, ": %s", strerror(number));
     if (length >= (int)(sizeof e->text - used))
-        mark_cut(e->text, sizeof e->text);
+        text_mark_cut(e->text, sizeof e->text);
 }
 
 void err_add_prefix(struct err *e, const char *format, ...)
@@ -69,7 +60,7 @@ void err_add_prefix(struct err *e, const char *format, ...)
     size_t used = strlen(e->text);
     int length = snprintf(e->text + used, sizeof e->text - used, ": %s", old);
     if (length >= (int)(sizeof e->text - used))
-        mark_cut(e->text, sizeof e->text);
+        text_mark_cut(e->text, sizeof e->text);
 }
 
 void err_at(struct err *e, const char *file, int line, int column)
@@ -78,21 +69,23 @@ void err_at(struct err *e, const char *file, int line, int column)
         return;
     int length = snprintf(e->file, sizeof e->file, "%s", file);
     if (length >= (int)sizeof e->file)
-        mark_cut(e->file, sizeof e->file);
+        text_mark_cut(e->file, sizeof e->file);
     e->line = line;
     e->column = column;
 }
 
 const char *err_format(const struct err *e, char *out, unsigned long size)
 {
-    if (e->file[0] == '\0')
-        snprintf(out, size, "%s", e->text);
-    else if (e->line == 0)
-        snprintf(out, size, "%s: %s", e->file, e->text);
-    else if (e->column == 0)
-        snprintf(out, size, "%s:%d: %s", e->file, e->line, e->text);
-    else
-        snprintf(out, size, "%s:%d:%d: %s", e->file, e->line, e->column, e->text);
+    char place[32] = "";
+    if (e->line > 0 && e->column > 0)
+        snprintf(place, sizeof place, ":%d:%d", e->line, e->column);
+    else if (e->line > 0)
+        snprintf(place, sizeof place, ":%d", e->line);
+    bool has_file = e->file[0] != '\0';
+    int length =
+        snprintf(out, size, "%s%s%s%s", e->file, has_file ? place : "", has_file ? ": " : "", e->text);
+    if (length >= 0 && (unsigned long)length >= size)
+        text_mark_cut(out, size);
     return out;
 }
 

@@ -27,13 +27,8 @@ void file_free_cleanup(char **bytes)
     *bytes = NULL;
 }
 
-int file_read(const char *path, struct buf *out, struct err *e)
+static int read_to_end(int file, const char *path, struct buf *out, struct err *e)
 {
-    CLEANUP(file_close_cleanup) int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT)
-        return err_set(e, ERR_NOT_FOUND, "%s does not exist", path);
-    if (file < 0)
-        return err_set_errno(e, "can't open %s", path);
     char slice[READ_BYTES];
     for (;;) {
         ssize_t got = read(file, slice, sizeof slice);
@@ -43,9 +38,26 @@ int file_read(const char *path, struct buf *out, struct err *e)
             return err_set_errno(e, "can't read %s", path);
         if (got == 0)
             return buf_add(out, "", 0, e);
+        bool fits = (size_t)got <= out->max_bytes - out->length;
         if (buf_add(out, slice, (size_t)got, e) < 0)
-            return err_prefix(e, "%s is too large", path);
+            return fits ? err_prefix(e, "%s", path) : err_prefix(e, "%s is too large", path);
     }
+}
+
+int file_read(const char *path, struct buf *out, struct err *e)
+{
+    CLEANUP(file_close_cleanup) int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT)
+        return err_set(e, ERR_NOT_FOUND, "%s does not exist", path);
+    if (file < 0)
+        return err_set_errno(e, "can't open %s", path);
+    size_t length_before = out->length;
+    int result = read_to_end(file, path, out, e);
+    if (result < 0 && out->bytes != NULL) { /* half a file is no result */
+        out->length = length_before;
+        out->bytes[length_before] = '\0';
+    }
+    return result;
 }
 
 int file_write_all(int file, const void *bytes, size_t length, struct err *e)
@@ -83,8 +95,12 @@ int file_sync_folder_of(const char *path, struct err *e)
 
 static int write_temporary(const char *path, const void *bytes, size_t length, mode_t mode, struct err *e)
 {
+    /* What lies there is a killed run's rest, or a trap in a folder that others may write: made anew either
+     * way. */
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_set_errno(e, "can't remove %s", path);
     CLEANUP(file_close_cleanup)
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (file < 0)
         return err_set_errno(e, "can't create %s", path);
     if (file_write_all(file, bytes, length, e) < 0)
@@ -98,8 +114,27 @@ static int write_temporary(const char *path, const void *bytes, size_t length, m
     return 0;
 }
 
+/* /dev/null, /dev/stderr, a named pipe: a rename would replace the device itself. */
+static bool is_device(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int write_device(const char *path, const void *bytes, size_t length, struct err *e)
+{
+    CLEANUP(file_close_cleanup) int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        return err_set_errno(e, "can't open %s", path);
+    if (file_write_all(file, bytes, length, e) < 0)
+        return err_prefix(e, "%s", path);
+    return 0;
+}
+
 int file_write_atomically(const char *path, const void *bytes, size_t length, mode_t mode, struct err *e)
 {
+    if (is_device(path))
+        return write_device(path, bytes, length, e);
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid()) >= (int)sizeof temporary)
         return err_set(e, ERR_SYSTEM, "path too long: %s", path);
@@ -115,6 +150,15 @@ int file_write_atomically(const char *path, const void *bytes, size_t length, mo
     return file_sync_folder_of(path, e);
 }
 
+static bool is_folder(const char *path)
+{
+    int number = errno;
+    struct stat status;
+    bool yes = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    errno = number;
+    return yes;
+}
+
 int folder_make(const char *path, struct err *e)
 {
     char partial[PATH_MAX];
@@ -126,7 +170,8 @@ int folder_make(const char *path, struct err *e)
         if (partial[i] != '/' && partial[i] != '\0')
             continue;
         partial[i] = '\0';
-        if (mkdir(partial, 0700) < 0 && errno != EEXIST)
+        /* A read-only or automounted parent may say EROFS or EACCES for a folder that is there. */
+        if (mkdir(partial, 0700) < 0 && errno != EEXIST && !is_folder(partial))
             return err_set_errno(e, "can't make folder %s", partial);
         partial[i] = path[i];
     }

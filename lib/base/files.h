@@ -14,7 +14,7 @@ void file_free_cleanup(char **bytes); /* for CLEANUP: free() */
 /* Appends the whole file to `out`, whose maximum bounds it. A missing file is ERR_NOT_FOUND. */
 int file_read(const char *path, struct buf *out, struct err *e) MUST_CHECK;
 /* Writes path.tmp.PID beside it, fsyncs, renames, fsyncs the folder. On failure the old file is untouched and
- * nothing is left behind. */
+ * nothing is left behind. A device or a pipe is written to as it is. */
 int file_write_atomically(const char *path, const void *bytes, size_t length, mode_t mode,
                           struct err *e) MUST_CHECK;
 int file_write_all(int file, const void *bytes, size_t length, struct err *e) MUST_CHECK;

@@ -1,5 +1,6 @@
 /* Events pass through here to the sink of the program, below nothing but a threshold. */
 #include "base/log.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,7 +14,8 @@ void log_event(const struct log *log, enum log_level level, const char *event, c
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    if (vsnprintf(message, sizeof message, format, arguments) >= (int)sizeof message)
+        text_mark_cut(message, sizeof message);
     va_end(arguments);
     log->write(log->context, level, event, message, fields, field_count);
 }

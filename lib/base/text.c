@@ -86,7 +86,8 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
             nearest = candidates[i];
         }
     }
-    return nearest != NULL && best <= (strlen(word) + 2) / 3 ? nearest : NULL;
+    size_t near_enough = strlen(word) < 3 ? 1 : strlen(word) / 3;
+    return nearest != NULL && best <= near_enough && best < strlen(word) ? nearest : NULL;
 }
 
 const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES])
@@ -98,37 +99,11 @@ const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES])
     }
     double value = (double)bytes / 1024;
     size_t unit = 0;
-    while (value >= 1024 && unit < 3) {
+    while (value >= 1023.95 && unit < 3) { /* what would be rounded to 1024.0 */
         value /= 1024;
         unit++;
     }
     snprintf(out, TEXT_SIZE_BYTES, "%.1f %s", value, units[unit]);
-    return out;
-}
-
-const char *text_first_line(const char *text, size_t length, char *out, size_t size)
-{
-    static const char ellipsis[] = "…";
-    size_t used = 0;
-    bool cut = false;
-    size_t start = 0;
-    while (start < length && isspace((unsigned char)text[start]))
-        start++;
-    for (size_t i = start; i < length && text[i] != '\n' && text[i] != '\r'; i++) {
-        if (used + sizeof ellipsis >= size) {
-            cut = true;
-            break;
-        }
-        unsigned char byte = (unsigned char)text[i];
-        out[used++] = byte < 0x20 || byte == 0x7F ? '?' : (char)byte;
-    }
-    if (cut) {
-        while (used > 0 && ((unsigned char)text[start + used] & 0xC0) == 0x80)
-            used--;
-        memcpy(out + used, ellipsis, sizeof ellipsis);
-    } else if (size > 0) {
-        out[used] = '\0';
-    }
     return out;
 }
 
@@ -150,6 +125,64 @@ static size_t utf8_sequence(const unsigned char *text, size_t left)
         (lead == 0xF0 && text[1] < 0x90) || (lead == 0xF4 && text[1] >= 0x90))
         return 0;
     return length;
+}
+
+void text_mark_cut(char *text, size_t size)
+{
+    static const char ellipsis[] = "…";
+    if (size < sizeof ellipsis) {
+        if (size > 0)
+            text[0] = '\0';
+        return;
+    }
+    size_t end = size - sizeof ellipsis;
+    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+        end--;
+    memcpy(text + end, ellipsis, sizeof ellipsis);
+}
+
+/* C0 and C1 controls and DEL: what makes a terminal do things. */
+static bool is_control(const unsigned char *text, size_t sequence)
+{
+    return text[0] < 0x20 || text[0] == 0x7F || (sequence == 2 && text[0] == 0xC2 && text[1] < 0xA0);
+}
+
+const char *text_printable(const char *text, size_t length, char instead, char *out, size_t size)
+{
+    if (size == 0)
+        return out;
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        const unsigned char *at = (const unsigned char *)text + i;
+        size_t sequence = utf8_sequence(at, length - i);
+        bool is_good = sequence > 0 && !is_control(at, sequence);
+        size_t needed = is_good ? sequence : 1;
+        if (used + needed >= size) {
+            /* What was copied so far fills up to the place where the ellipsis goes. */
+            memset(out + used, ' ', size - used);
+            text_mark_cut(out, size);
+            return out;
+        }
+        if (is_good)
+            memcpy(out + used, at, sequence);
+        else
+            out[used] = instead;
+        used += needed;
+        i += sequence > 0 ? sequence : 1;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+const char *text_first_line(const char *text, size_t length, char *out, size_t size)
+{
+    size_t start = 0;
+    while (start < length && isspace((unsigned char)text[start]))
+        start++;
+    size_t end = start;
+    while (end < length && text[end] != '\n' && text[end] != '\r')
+        end++;
+    return text_printable(text + start, end - start, '?', out, size);
 }
 
 bool text_is_utf8(const char *text, size_t length, size_t *bad_offset)

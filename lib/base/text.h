@@ -16,14 +16,21 @@ bool text_ends_with_ignoring_case(const char *text, const char *suffix);
  * for longer ones. */
 unsigned text_edit_distance(const char *a, const char *b);
 /* The candidate nearest to `word` that is near enough to be what was meant (at most a third of its letters
- * differ, '-' counts as '_'); NULL if none. */
+ * differ, one in a short word, '-' counts as '_'); NULL if none. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 enum { TEXT_SIZE_BYTES = 32 };
 /* "812 bytes", "1.4 MiB" */
 const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES]);
-/* Copies at most size - 1 bytes of printable text: control bytes become '?', the first line only, cut with
- * "…". */
+/* Copies at most size - 1 bytes of printable text: the first line that is not blank, what is no UTF-8 and
+ * control characters as '?', cut with "…" if it does not fit. The result is valid UTF-8. */
 const char *text_first_line(const char *text, size_t length, char *out, size_t size);
+/* Copies `length` bytes as text that a terminal and a JSON writer can take: control characters (line ends
+ * too) and bytes that are no UTF-8 become `instead`; cut with "…" if it does not fit into `size`. Returns
+ * out. */
+const char *text_printable(const char *text, size_t length, char instead, char *out, size_t size);
+/* Ends a text that did not fit into its `size` bytes with "…" (where that fits), not in the middle of a
+ * character. */
+void text_mark_cut(char *text, size_t size);
 /* Valid UTF-8 (RFC 3629: no surrogates, no overlong forms). On false, *bad_offset (may be NULL) is the first
  * bad byte. */
 bool text_is_utf8(const char *text, size_t length, size_t *bad_offset);

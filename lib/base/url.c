@@ -1,9 +1,12 @@
 /* URLs as people may see them: every message, log line and report passes them through here. */
 #include "base/url.h"
+#include "base/text.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+enum { URL_LONGEST_BYTES = 8192 };
 
 struct parts {
     const char *scheme;
@@ -36,68 +39,150 @@ static bool split(const char *url, struct parts *parts)
     return true;
 }
 
+/* Where the text for people grows; cut at the end by text_printable(). */
 struct writer {
-    char *out;
-    size_t used, size;
-    bool cut;
+    char text[URL_LONGEST_BYTES];
+    size_t used;
 };
 
 static void put(struct writer *writer, const char *text, size_t length)
 {
-    static const char ellipsis[] = "…";
-    for (size_t i = 0; i < length && !writer->cut; i++) {
-        if (writer->used + sizeof ellipsis >= writer->size) {
-            memcpy(writer->out + writer->used, ellipsis, sizeof ellipsis);
-            writer->cut = true;
-            return;
+    size_t room = sizeof writer->text - writer->used;
+    if (length > room)
+        length = room;
+    memcpy(writer->text + writer->used, text, length);
+    writer->used += length;
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+    put(writer, text, strlen(text));
+}
+
+/* A path segment like "user:password@host" comes from a URL within the URL (a proxy's or a mirror's). */
+static void put_path(struct writer *writer, const char *path, size_t length)
+{
+    while (length > 0) {
+        size_t segment = 0;
+        while (segment < length && path[segment] != '/')
+            segment++;
+        const char *at = memrchr(path, '@', segment);
+        const char *colon = memchr(path, ':', segment);
+        bool has_password = at != NULL && colon != NULL && colon < at;
+        if (has_password) {
+            put_text(writer, "***");
+            put(writer, at, segment - (size_t)(at - path));
+        } else {
+            put(writer, path, segment);
         }
-        unsigned char byte = (unsigned char)text[i];
-        writer->out[writer->used++] = byte < 0x20 || byte == 0x7F ? '?' : (char)byte;
-        writer->out[writer->used] = '\0';
+        path += segment;
+        length -= segment;
+        if (length > 0) {
+            put(writer, path, 1);
+            path++;
+            length--;
+        }
+    }
+}
+
+/* A port of something else than digits: a password with an unescaped '/', '?' or '#' in it looks like that.
+ */
+static bool has_odd_port(const struct parts *parts)
+{
+    const char *end = parts->host + parts->host_length;
+    const char *bracket = memrchr(parts->host, ']', parts->host_length);
+    const char *from = bracket != NULL ? bracket : parts->host;
+    const char *colon = memchr(from, ':', (size_t)(end - from));
+    for (const char *digit = colon; digit != NULL && ++digit < end;)
+        if (!isdigit((unsigned char)*digit))
+            return true;
+    return false;
+}
+
+/* No "scheme://": "user:password@host/…" as in scp-like Git addresses still loses a password; "git@host:path"
+ * is everybody's, and a path is no address. */
+static void put_schemeless(struct writer *writer, const char *text)
+{
+    size_t end = strcspn(text, "?#");
+    bool is_path =
+        (text[0] == '/' && text[1] != '/') || text_starts_with(text, "./") || text_starts_with(text, "../");
+    size_t user_length = strcspn(text, "/:?#");
+    const char *first = memchr(text, '@', end);
+    const char *last = memrchr(text, '@', end);
+    const char *colon = memchr(text, ':', end);
+    bool has_password = first != NULL && colon != NULL && colon < first;
+    bool has_user = first != NULL && (size_t)(first - text) < user_length && !text_starts_with(text, "git@");
+    if (is_path || (!has_password && !has_user)) {
+        put(writer, text, end);
+    } else {
+        const char *at = has_password ? last : memrchr(text, '@', user_length);
+        put_text(writer, "***");
+        put(writer, at, end - (size_t)(at - text));
     }
 }
 
 const char *url_redact(const char *url, char *out, size_t size)
 {
-    struct writer writer = {.out = out, .size = size};
+    struct writer writer = {.used = 0};
     struct parts parts;
-    out[0] = '\0';
     if (!split(url, &parts)) {
-        /* No scheme: "user:password@host/…" as in scp-like Git addresses still loses a password. */
-        const char *at = strchr(url, '@');
-        size_t end = strcspn(url, "?#");
-        if (at != NULL && (size_t)(at - url) < end && memchr(url, ':', (size_t)(at - url)) != NULL) {
-            put(&writer, "***", 3);
-            put(&writer, at, end - (size_t)(at - url));
-        } else {
-            put(&writer, url, end);
-        }
-        if (url[end] == '?')
-            put(&writer, "?…", strlen("?…"));
-        return out;
+        put_schemeless(&writer, url);
+        if (url[strcspn(url, "?#")] == '?')
+            put_text(&writer, "?…");
+        return text_printable(writer.text, writer.used, '?', out, size);
     }
+    bool is_file = parts.scheme_length == 4 && strncasecmp(parts.scheme, "file", 4) == 0;
     put(&writer, url, parts.scheme_length + 3);
+    /* Not to be taken apart with certainty: then nothing of it is shown. */
+    bool has_late_at = parts.has_userinfo && strchr(parts.path, '@') != NULL;
+    if (!is_file && (parts.host_length == 0 || has_odd_port(&parts) || has_late_at)) {
+        put_text(&writer, "***");
+        return text_printable(writer.text, writer.used, '?', out, size);
+    }
     if (parts.has_userinfo)
-        put(&writer, "***@", 4);
+        put_text(&writer, "***@");
     put(&writer, parts.host, parts.host_length);
-    put(&writer, parts.path, parts.path_length);
+    put_path(&writer, parts.path, parts.path_length);
     if (parts.has_query)
-        put(&writer, "?…", strlen("?…"));
-    return out;
+        put_text(&writer, "?…");
+    return text_printable(writer.text, writer.used, '?', out, size);
+}
+
+/* An authority that two readers may read differently has no host for us: nothing is lent to it. */
+static bool is_ambiguous(const struct parts *parts)
+{
+    const char *authority = parts->scheme + parts->scheme_length + 3;
+    if (*parts->path == '\\')
+        return true;
+    for (const char *at = authority; at < parts->path; at++)
+        if ((unsigned char)*at <= 0x20 || *at == 0x7F)
+            return true;
+    return false;
+}
+
+static bool scheme_is(const struct parts *parts, const char *scheme)
+{
+    return parts->scheme_length == strlen(scheme) &&
+           strncasecmp(parts->scheme, scheme, parts->scheme_length) == 0;
 }
 
 const char *url_host(const char *url, char *out, size_t size)
 {
     struct parts parts;
     out[0] = '\0';
-    if (!split(url, &parts) || parts.host_length == 0 || parts.host_length + 7 >= size)
+    if (!split(url, &parts) || parts.host_length == 0 || parts.host[0] == ':' || is_ambiguous(&parts) ||
+        parts.host_length + 7 >= size)
         return out;
     for (size_t i = 0; i < parts.host_length; i++)
         out[i] = (char)tolower((unsigned char)parts.host[i]);
     out[parts.host_length] = '\0';
     const char *bracket = strrchr(out, ']');
-    if (strchr(bracket != NULL ? bracket : out, ':') == NULL)
-        strcat(out, strncasecmp(parts.scheme, "https", 5) == 0 && parts.scheme_length == 5 ? ":443" : ":80");
+    char *colon = strchr(bracket != NULL ? bracket : out, ':');
+    if (colon != NULL && colon[1] != '\0')
+        return out;
+    if (colon != NULL) /* "host:" */
+        *colon = '\0';
+    strcat(out, scheme_is(&parts, "https") ? ":443" : scheme_is(&parts, "ssh") ? ":22" : ":80");
     return out;
 }
 
@@ -111,6 +196,7 @@ static int hex_value(char digit)
 
 const char *url_file_name(const char *url, char *out, size_t size)
 {
+    char decoded[URL_LONGEST_BYTES];
     struct parts parts;
     out[0] = '\0';
     if (!split(url, &parts) || parts.path_length == 0)
@@ -119,22 +205,20 @@ const char *url_file_name(const char *url, char *out, size_t size)
     const char *name = slash == NULL ? parts.path : slash + 1;
     const char *end = parts.path + parts.path_length;
     size_t used = 0;
-    while (name < end && used + 1 < size) {
+    while (name < end && used < sizeof decoded) {
         int high = *name == '%' && end - name > 2 ? hex_value(name[1]) : -1;
         int low = high >= 0 ? hex_value(name[2]) : -1;
         char byte = low >= 0 ? (char)(high * 16 + low) : *name;
         name += low >= 0 ? 3 : 1;
-        out[used++] = (unsigned char)byte < 0x20 || byte == 0x7F || byte == '/' || byte == '\\' ? '_' : byte;
+        decoded[used++] = byte == '/' || byte == '\\' ? '_' : byte;
     }
-    out[used] = '\0';
-    return out;
+    return text_printable(decoded, used, '_', out, size);
 }
 
 bool url_is_http(const char *url)
 {
     struct parts parts;
-    if (!split(url, &parts) || parts.host_length == 0 || parts.host[0] == ':')
+    if (!split(url, &parts) || parts.host_length == 0 || parts.host[0] == ':' || is_ambiguous(&parts))
         return false;
-    return (parts.scheme_length == 4 && strncasecmp(parts.scheme, "http", 4) == 0) ||
-           (parts.scheme_length == 5 && strncasecmp(parts.scheme, "https", 5) == 0);
+    return scheme_is(&parts, "http") || scheme_is(&parts, "https");
 }

@@ -8,11 +8,14 @@
 
 enum { URL_TEXT_BYTES = 1024, URL_HOST_BYTES = 264 };
 
-/* The URL as it may be shown: userinfo as "***@", the query as "?…" , the fragment dropped, control bytes as
- * '?', cut at the end with "…". Works on any text; what is not a URL comes through with the same rules.
- * Returns out. */
+/* The URL as it may be shown: userinfo as "***@", the query as "?…" , the fragment dropped, control bytes and
+ * what is no UTF-8 as '?', cut at the end with "…". What can't be taken apart with certainty (a password with
+ * a bare '/' in it) is shown as its scheme and three stars. Works on any text; what is not a URL comes
+ * through with the same rules. Returns out.
+ */
 const char *url_redact(const char *url, char *out, size_t size);
-/* "host:port" in lower case with the scheme's default port filled in; "" if there is no host. Returns out. */
+/* "host:port" in lower case with the scheme's default port filled in; "" if there is no host, or one that two
+ * readers may read differently (blanks, a backslash). Returns out. */
 const char *url_host(const char *url, char *out, size_t size);
 /* The last path segment, percent-decoded for people to read, without query; "" if none. Returns out. */
 const char *url_file_name(const char *url, char *out, size_t size);

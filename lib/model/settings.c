@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,18 +192,22 @@ static int index_of(const char *text, const char *const *words, size_t count)
     return -1;
 }
 
-/* A decimal number with an optional unit of the table; the unit named NULL is the one of a bare number. */
+/* Digits, maybe a point and digits, maybe blanks and a unit of the table; the unit named NULL is the one of a
+ * bare number. No sign, exponent, hexadecimal or "inf", which strtod() would take too. */
 static int parse_with_unit(const char *text, const struct unit *units, double *out)
 {
-    char *end = NULL;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno != 0 || !isfinite(value) || value < 0 || isspace((unsigned char)text[0]))
+    char number[64];
+    size_t length = strspn(text, "0123456789");
+    if (length > 0 && text[length] == '.' && isdigit((unsigned char)text[length + 1]))
+        length += 1 + strspn(text + length + 1, "0123456789");
+    if (length == 0 || length >= sizeof number)
         return -1;
-    while (*end == ' ')
-        end++;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    double value = strtod(number, NULL);
+    const char *unit = text + length + strspn(text + length, " ");
     for (;; units++) {
-        bool matches = units->name == NULL ? *end == '\0' : strcasecmp(end, units->name) == 0;
+        bool matches = units->name == NULL ? *unit == '\0' : strcasecmp(unit, units->name) == 0;
         if (matches) {
             *out = value * (double)units->factor;
             return 0;
@@ -214,13 +217,29 @@ static int parse_with_unit(const char *text, const struct unit *units, double *o
     }
 }
 
+/* A whole number without a unit comes through exactly; doubles can't hold all of them. */
+static int parse_whole(const char *text, int64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno != 0)
+        return -1;
+    *out = value;
+    return 0;
+}
+
 static int parse_range(const struct setting *setting, const char *text, const struct unit *units,
                        int64_t *out)
 {
-    double value = 0;
-    if (parse_with_unit(text, units, &value) < 0 || value > 9e18)
-        return -1;
-    int64_t whole = (int64_t)(value + 0.5);
+    int64_t whole = 0;
+    bool has_plain_unit = setting->type != SETTING_DURATION;
+    if (!has_plain_unit || parse_whole(text, &whole) < 0) {
+        double value = 0;
+        if (parse_with_unit(text, units, &value) < 0 || value > 9e18)
+            return -1;
+        whole = (int64_t)(value + 0.5);
+    }
     if (whole < setting->least || whole > setting->most)
         return -1;
     *out = whole;
@@ -278,10 +297,14 @@ static int set_text(const struct setting *setting, void *field, const char *text
         size_t count = 0;
         while (choices[i].words[count] != NULL)
             count++;
-        if (index_of(text, choices[i].words, count) < 0)
+        int chosen = index_of(text, choices[i].words, count);
+        if (chosen < 0)
             return err_set(e, ERR_CONFIG, "%s: \"%s\" is none of: %s %s %s %s", where, text,
                            choices[i].words[0], choices[i].words[1], count > 2 ? choices[i].words[2] : "",
                            count > 3 ? choices[i].words[3] : "");
+        *(const char **)field =
+            choices[i].words[chosen]; /* as everybody compares it, however it was written */
+        return 0;
     }
     char *copy = arena_strdup(arena, text, e);
     if (copy == NULL)
@@ -413,7 +436,7 @@ const char *settings_text(const struct settings *settings, const struct setting 
     switch (setting->type) {
     case SETTING_TEXT: {
         const char *text = *(const char *const *)field;
-        if (text != NULL && strstr(text, "://") != NULL)
+        if (text != NULL && (strstr(text, "://") != NULL || text_equal(setting->value_name, "URL")))
             url_redact(text, out, size);
         else
             snprintf(out, size, "%s", text == NULL ? "" : text);
@@ -436,7 +459,7 @@ const char *settings_text(const struct settings *settings, const struct setting 
         snprintf(out, size, "%" PRId64 "ms", *(const int64_t *)field);
         break;
     case SETTING_FACTOR:
-        snprintf(out, size, "%g", *(const double *)field);
+        snprintf(out, size, "%.15g", *(const double *)field);
         break;
     case SETTING_STRATEGY:
         snprintf(out, size, "%s", strategy_names[*(const enum retry_strategy *)field]);
@@ -448,8 +471,28 @@ const char *settings_text(const struct settings *settings, const struct setting 
     return out;
 }
 
+/* "/private/../public": what the server is asked for is not what stands there. "%2e" is a dot too. */
+static bool has_dot_segment(const char *path)
+{
+    const char *end = path + strcspn(path, "?#");
+    for (const char *slash = path; slash < end; slash++) {
+        if (*slash != '/')
+            continue;
+        const char *at = slash + 1;
+        int dots = 0;
+        while (at < end && (*at == '.' || strncasecmp(at, "%2e", 3) == 0)) {
+            at += *at == '.' ? 1 : 3;
+            dots++;
+        }
+        if ((dots == 1 || dots == 2) && (at == end || *at == '/'))
+            return true;
+    }
+    return false;
+}
+
 /* A prefix holds for a URL only if scheme, host and port are the same and the path continues at a boundary,
- * so that https://example.com never lends its credentials to https://example.com.evil.org. */
+ * so that https://example.com never lends its credentials to https://example.com.evil.org, nor /a to /a/../b.
+ */
 static size_t prefix_match(const char *prefix, const char *url)
 {
     char prefix_host[URL_HOST_BYTES], host[URL_HOST_BYTES];
@@ -461,9 +504,11 @@ static size_t prefix_match(const char *prefix, const char *url)
     const char *prefix_path = prefix + scheme + 3 + strcspn(prefix + scheme + 3, "/?#");
     const char *path = url + scheme + 3 + strcspn(url + scheme + 3, "/?#");
     size_t length = strlen(prefix_path);
-    if (strncmp(prefix_path, path, length) != 0)
+    if (strcmp(prefix_path, "/") == 0 || length == 0)
+        return 1;
+    if (strncmp(prefix_path, path, length) != 0 || has_dot_segment(path))
         return 0;
-    bool at_boundary = length == 0 || prefix_path[length - 1] == '/' || strchr("/?#", path[length]) != NULL;
+    bool at_boundary = prefix_path[length - 1] == '/' || strchr("/?#", path[length]) != NULL;
     return at_boundary ? length + 1 : 0;
 }
 

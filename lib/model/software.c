@@ -12,25 +12,34 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-const char *software_name(const struct software_item *item, char *out, size_t size)
+static int print_name(const struct software_item *item, char *out, size_t size)
 {
     if (!text_is_empty(item->display_name))
-        snprintf(out, size, "%s", item->display_name);
-    else if (item->kind == SOFTWARE_MAINTAINED_APP)
-        snprintf(out, size, "%s", item->slug != NULL ? item->slug : "(no slug)");
-    else if (item->kind == SOFTWARE_APP_STORE_APP)
-        snprintf(out, size, "App Store %s%s%s", item->app_store_id != NULL ? item->app_store_id : "(no id)",
-                 item->platform != NULL ? "/" : "", item->platform != NULL ? item->platform : "");
-    else if (item->script.path != NULL)
-        snprintf(out, size, "%s", base_name(item->script.path));
-    else if (item->url != NULL && url_file_name(item->url, out, size)[0] != '\0')
-        return out;
-    else if (!text_is_empty(item->package_file))
-        snprintf(out, size, "%s", base_name(item->package_file));
-    else if (item->url != NULL)
+        return snprintf(out, size, "%s", item->display_name);
+    if (item->kind == SOFTWARE_MAINTAINED_APP)
+        return snprintf(out, size, "%s", item->slug != NULL ? item->slug : "(no slug)");
+    if (item->kind == SOFTWARE_APP_STORE_APP)
+        return snprintf(out, size, "App Store %s%s%s",
+                        item->app_store_id != NULL ? item->app_store_id : "(no id)",
+                        item->platform != NULL ? "/" : "", item->platform != NULL ? item->platform : "");
+    if (item->script.path != NULL)
+        return snprintf(out, size, "%s", base_name(item->script.path));
+    if (item->url != NULL && url_file_name(item->url, out, size)[0] != '\0')
+        return 0;
+    if (!text_is_empty(item->package_file))
+        return snprintf(out, size, "%s", base_name(item->package_file));
+    if (item->url != NULL) {
         url_redact(item->url, out, size);
-    else
-        snprintf(out, size, "sha256 %.12s", item->sha256 != NULL ? item->sha256 : "(none)");
+        return 0;
+    }
+    return snprintf(out, size, "sha256 %.12s", item->sha256 != NULL ? item->sha256 : "(none)");
+}
+
+const char *software_name(const struct software_item *item, char *out, size_t size)
+{
+    int length = print_name(item, out, size);
+    if (length >= 0 && (size_t)length >= size)
+        text_mark_cut(out, size);
     return out;
 }
 

@@ -97,8 +97,8 @@ const char *software_name(const struct software_item *item, char *out, size_t si
  * "maintained:<slug>", "store:<id>/<platform>". It may hold a URL's secrets: for memory and comparing only,
  * never shown. In `out` (needs room for the URL + 16); -1 if too small. */
 int software_key(const struct software_item *item, char *out, size_t size, struct err *e) MUST_CHECK;
-/* SHA-256 over everything that is wished for the item (all fields but places): equal wishes have equal
- * fingerprints. */
+/* SHA-256 over everything that Fleet is to have of the item (not: places, backup URLs and how it is
+ * downloaded): equal wishes have equal fingerprints. */
 int software_fingerprint(const struct software_item *item, char hex[DIGEST_HEX_BYTES],
                          struct err *e) MUST_CHECK;
 const char *software_kind_name(
