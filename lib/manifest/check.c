@@ -1,0 +1,175 @@
+/* Rules over several keys or several files: they are checked after everything was read, so that a file's
+ * mistakes are all told at once. */
+#include "base/text.h"
+#include "base/url.h"
+#include "manifest/schema.h"
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ICON_LEAST = 120, ICON_MOST = 1024, ICON_HEADER_BYTES = 24 };
+
+/* What the URL's file name ends with decides about its type, whatever the query says. */
+static bool url_names(const char *url, const char *suffix)
+{
+    char name[URL_TEXT_BYTES];
+    return url != NULL && text_ends_with_ignoring_case(url_file_name(url, name, sizeof name), suffix);
+}
+
+/* Fleet makes no default scripts for these. */
+static int check_scripts(struct load *load, struct entry *entry, struct err *e)
+{
+    static const char *const suffixes[] = {".exe", ".tar.gz", ".tgz"};
+    static const enum entry_key needed[] = {KEY_INSTALL_SCRIPT, KEY_UNINSTALL_SCRIPT};
+    for (size_t i = 0; i < ARRAY_LENGTH(suffixes); i++) {
+        if (!url_names(entry->item.url, suffixes[i]))
+            continue;
+        for (size_t k = 0; k < ARRAY_LENGTH(needed); k++) {
+            if (entry->values[needed[k]] != NULL)
+                continue;
+            entry->has_errors = true;
+            if (diagnose_error(load, entry->node, "name a script under the key, as `path: …`", e,
+                               "a %s package needs \"%s\": Fleet has no default for it", suffixes[i],
+                               schema_key_name(needed[k])) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int check_package(struct load *load, struct entry *entry, struct err *e)
+{
+    const struct yaml_node *always = entry->values[KEY_ALWAYS_DOWNLOAD];
+    const struct yaml_node *configuration = entry->values[KEY_CONFIGURATION];
+    if (entry->node->kind != YAML_MAPPING)
+        return 0;
+    if (entry->values[KEY_URL] == NULL && entry->values[KEY_HASH_SHA256] == NULL && !entry->has_errors) {
+        entry->has_errors = true;
+        return diagnose_error(load, entry->node, NULL, e,
+                              "a package needs \"url\" or \"hash_sha256\" (or, in a team's file, \"path\")");
+    }
+    if (always != NULL && entry->item.always_download && entry->values[KEY_HASH_SHA256] != NULL) {
+        entry->has_errors = true;
+        if (diagnose_error(load, entry->keys[KEY_ALWAYS_DOWNLOAD], "remove one of them", e,
+                           "\"always_download\" makes no sense with \"hash_sha256\"") < 0)
+            return -1;
+    }
+    if (configuration != NULL && entry->item.url != NULL && !url_names(entry->item.url, ".ipa")) {
+        entry->has_errors = true;
+        if (diagnose_error(load, entry->keys[KEY_CONFIGURATION], NULL, e,
+                           "\"configuration\" is for .ipa packages only") < 0)
+            return -1;
+    }
+    return check_scripts(load, entry, e);
+}
+
+static uint32_t big_endian(const char *bytes)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    return (uint32_t)byte[0] << 24 | (uint32_t)byte[1] << 16 | (uint32_t)byte[2] << 8 | byte[3];
+}
+
+int check_icon(struct load *load, const struct text_file *icon, const struct yaml_node *node,
+               bool *has_errors, struct err *e)
+{
+    static const char signature[] = "\x89PNG\r\n\x1a\n";
+    if (icon->length < ICON_HEADER_BYTES || memcmp(icon->text, signature, sizeof signature - 1) != 0) {
+        *has_errors = true;
+        return diagnose_error(load, node, NULL, e, "\"icon\": %s is no PNG picture", icon->path);
+    }
+    uint32_t width = big_endian(icon->text + 16);
+    uint32_t height = big_endian(icon->text + 20);
+    if (width == height && width >= ICON_LEAST && width <= ICON_MOST)
+        return 0;
+    *has_errors = true;
+    return diagnose_error(
+        load, node, NULL, e,
+        "\"icon\": %s has %u × %u pixels: it must be square, with 120 to 1024 pixels a side", icon->path,
+        width, height);
+}
+
+/* As Fleet compares names; other letters' cases and accents are not folded yet. */
+static const char *fold_name(struct load *load, const char *name, struct err *e)
+{
+    char *folded = arena_strdup(load->arena, name, e);
+    for (char *letter = folded; letter != NULL && *letter != '\0'; letter++)
+        *letter = (char)tolower((unsigned char)*letter);
+    return folded;
+}
+
+static int collide(struct load *load, struct team_source *first, struct team_source *second, const char *why,
+                   struct err *e)
+{
+    first->is_invalid = true;
+    second->is_invalid = true;
+    return diagnose(load, DIAGNOSTIC_ERROR, &second->file, second->name_place,
+                    "rename one of the two, or remove it", e, "%s: \"%s\" here, \"%s\" in %s:%d", why,
+                    second->name, first->name, first->name_place.file, first->name_place.line);
+}
+
+/* teams/x.yml and teams/x.yaml stand beside each other when the files are sorted. */
+static bool is_same_stem(const char *a, const char *b)
+{
+    const char *a_dot = strrchr(a, '.');
+    const char *b_dot = strrchr(b, '.');
+    return a_dot != NULL && b_dot != NULL && a_dot - a == b_dot - b &&
+           strncmp(a, b, (size_t)(a_dot - a)) == 0;
+}
+
+static int check_stems(struct load *load, struct map *stems, struct team_source *source, bool *collided,
+                       struct err *e)
+{
+    const char *path = source->file.path;
+    const char *dot = strrchr(path, '.');
+    *collided = false;
+    if (dot == NULL)
+        return 0;
+    const char *stem = arena_strndup(load->arena, path, (size_t)(dot - path), e);
+    if (stem == NULL)
+        return -1;
+    const struct team_source *first = map_get(stems, stem);
+    if (first == NULL)
+        return map_put(stems, load->arena, stem, source, e);
+    *collided = is_same_stem(first->file.path, path);
+    return 0;
+}
+
+static struct team_source *source_of(struct team_source *sources, size_t count,
+                                     const struct team_source *found)
+{
+    return found == NULL || found < sources || found >= sources + count ? NULL : &sources[found - sources];
+}
+
+int check_team_names(struct load *load, struct team_source *sources, size_t count, struct err *e)
+{
+    struct map names = {.count = 0};
+    struct map stems = {.count = 0};
+    for (size_t i = 0; i < count; i++) {
+        struct team_source *source = &sources[i];
+        bool same_stem;
+        if (source->name == NULL)
+            continue;
+        if (check_stems(load, &stems, source, &same_stem, e) < 0)
+            return -1;
+        const char *folded = source->is_no_team ? "no team" : fold_name(load, source->name, e);
+        if (folded == NULL)
+            return -1;
+        struct team_source *first = source_of(sources, count, map_get(&names, folded));
+        if (first == NULL && same_stem) {
+            const char *dot = strrchr(source->file.path, '.');
+            const char *stem =
+                arena_strndup(load->arena, source->file.path, (size_t)(dot - source->file.path), e);
+            first = stem == NULL ? NULL : source_of(sources, count, map_get(&stems, stem));
+        }
+        if (first == NULL && map_put(&names, load->arena, folded, source, e) < 0)
+            return -1;
+        bool is_wanted = first != NULL && !(first->is_left_out && source->is_left_out);
+        if (is_wanted && collide(load, first, source,
+                                 same_stem ? "two files for one team, .yml and .yaml"
+                                           : "two files for one team, as Fleet compares names",
+                                 e) < 0)
+            return -1;
+    }
+    return 0;
+}

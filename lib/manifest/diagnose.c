@@ -1,0 +1,178 @@
+/* Findings in the user's files: collected over all files, shown in file order with the line they are about.
+ * A line may hold a secret, so what is shown of it passes through here. */
+#include "base/text.h"
+#include "base/url.h"
+#include "manifest/load.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { EXCERPT_BYTES = 240, LINE_BYTES = 4096 };
+
+static int index_lines(struct load *load, struct yaml_file *file, struct err *e)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < file->length; i++)
+        count += file->text[i] == '\n';
+    size_t *starts = arena_alloc_array(load->arena, count, sizeof *starts, e);
+    if (starts == NULL)
+        return -1;
+    size_t line = 1;
+    for (size_t i = 0; i < file->length; i++)
+        if (file->text[i] == '\n')
+            starts[line++] = i + 1;
+    file->line_starts = starts;
+    file->line_count = count;
+    return 0;
+}
+
+/* A key that says that its value is secret. */
+static bool names_a_secret(const char *line, size_t length)
+{
+    static const char *const words[] = {"secret", "password",      "passwd", "token",
+                                        "header", "authorization", "api_key"};
+    for (size_t i = 0; i < length; i++)
+        for (size_t k = 0; k < ARRAY_LENGTH(words); k++)
+            if (strncasecmp(line + i, words[k], strlen(words[k])) == 0)
+                return true;
+    return false;
+}
+
+/* Each word with "://" in it becomes what url_redact makes of it. */
+static void redact_urls(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    while (*text != '\0' && used + 1 < size) {
+        size_t length = strcspn(text, " \t'\"<>");
+        if (length == 0) {
+            out[used++] = *text++;
+            out[used] = '\0';
+            continue;
+        }
+        char word[LINE_BYTES];
+        char shown[LINE_BYTES];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        snprintf(shown, sizeof shown, "%s", word);
+        if (strstr(word, "://") != NULL)
+            url_redact(word, shown, sizeof shown);
+        int written = snprintf(out + used, size - used, "%s", shown);
+        used += written < (int)(size - used) ? (size_t)written : size - used - 1;
+        text += length;
+    }
+}
+
+static const char *excerpt_of(struct load *load, struct yaml_file *file, int line, struct err *e)
+{
+    if (file->line_starts == NULL && index_lines(load, file, e) < 0)
+        return NULL;
+    if (line < 1 || (size_t)line > file->line_count)
+        return "";
+    size_t start = file->line_starts[line - 1];
+    size_t end = (size_t)line < file->line_count ? file->line_starts[line] - 1 : file->length;
+    size_t length = end - start < LINE_BYTES - 1 ? end - start : LINE_BYTES - 1;
+    char raw[LINE_BYTES];
+    char shown[LINE_BYTES];
+    memcpy(raw, file->text + start, length);
+    raw[length] = '\0';
+    char *colon = strchr(raw, ':');
+    if (colon != NULL && names_a_secret(raw, (size_t)(colon - raw)))
+        snprintf(colon, sizeof raw - (size_t)(colon - raw), ": ***");
+    redact_urls(raw, shown, sizeof shown);
+    /* Indentation is part of what is to be seen, so only the end is trimmed; a tab stays visible as a blank.
+     */
+    char printable[EXCERPT_BYTES];
+    size_t indent = strspn(shown, " \t");
+    indent = indent < 64 ? indent : 64;
+    memset(printable, ' ', indent);
+    printable[indent] = '\0';
+    text_first_line(shown + indent, strlen(shown + indent), printable + indent, sizeof printable - indent);
+    return arena_strdup(load->arena, printable, e);
+}
+
+int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
+             const char *advice, struct err *e, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    struct diagnostic *diagnostic =
+        ARENA_PUSH(load->arena, &load->diagnostics, &load->diagnostic_count, &load->diagnostic_capacity, e);
+    if (diagnostic == NULL)
+        return -1;
+    *diagnostic = (struct diagnostic){.severity = severity, .place = place, .advice = advice};
+    load->error_count += severity == DIAGNOSTIC_ERROR;
+    diagnostic->text = arena_strdup(load->arena, text, e);
+    if (diagnostic->text == NULL)
+        return -1;
+    if (file == NULL || place.line == 0)
+        return 0;
+    diagnostic->excerpt = excerpt_of(load, file, place.line, e);
+    return diagnostic->excerpt == NULL ? -1 : 0;
+}
+
+int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem, struct err *e)
+{
+    if (problem->class != ERR_MANIFEST)
+        return err_set(e, problem->class, "%s", problem->text);
+    const struct place place = {.file = file->path, .line = problem->line, .column = problem->column};
+    return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "%s", problem->text);
+}
+
+struct ordered {
+    struct diagnostic diagnostic;
+    size_t found; /* keeps the order of what stands at one place */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct ordered *left = a;
+    const struct ordered *right = b;
+    const char *left_file = left->diagnostic.place.file == NULL ? "" : left->diagnostic.place.file;
+    const char *right_file = right->diagnostic.place.file == NULL ? "" : right->diagnostic.place.file;
+    int order = strcmp(left_file, right_file);
+    if (order == 0)
+        order = left->diagnostic.place.line - right->diagnostic.place.line;
+    if (order == 0)
+        order = left->diagnostic.place.column - right->diagnostic.place.column;
+    if (order == 0)
+        order = left->found < right->found ? -1 : 1;
+    return order;
+}
+
+int diagnose_finish(struct load *load, struct desired *out, struct err *e)
+{
+    size_t before = out->diagnostic_count;
+    size_t total = before + load->diagnostic_count;
+    if (load->diagnostic_count == 0)
+        return 0;
+    struct ordered *ordered = arena_alloc_array(load->arena, load->diagnostic_count, sizeof *ordered, e);
+    struct diagnostic *all = arena_alloc_array(load->arena, total, sizeof *all, e);
+    if (ordered == NULL || all == NULL)
+        return -1;
+    for (size_t i = 0; i < load->diagnostic_count; i++)
+        ordered[i] = (struct ordered){.diagnostic = load->diagnostics[i], .found = i};
+    qsort(ordered, load->diagnostic_count, sizeof *ordered, compare_places);
+    if (before > 0)
+        memcpy(all, out->diagnostics, before * sizeof *all);
+    for (size_t i = 0; i < load->diagnostic_count; i++)
+        all[before + i] = ordered[i].diagnostic;
+    out->diagnostics = all;
+    out->diagnostic_count = total;
+    out->error_count += load->error_count;
+    return 0;
+}
+
+const char *diagnose_value(const struct yaml_node *node, char out[SHOWN_BYTES])
+{
+    char redacted[LINE_BYTES];
+    if (node->kind != YAML_SCALAR) {
+        snprintf(out, SHOWN_BYTES, "%s", yaml_kind_text(node));
+        return out;
+    }
+    redact_urls(node->text, redacted, sizeof redacted);
+    return text_first_line(redacted, strlen(redacted), out, SHOWN_BYTES);
+}

@@ -1,0 +1,230 @@
+/* From the files of one revision to the desired state: finds the team files, reads each with all that it
+ * refers to, and collects what is wrong. A mistake in one team's files leaves the other teams alone. */
+#include "manifest/load.h"
+#include "base/text.h"
+#include "manifest/schema.h"
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct finder {
+    struct load *load;
+    const char **paths;
+    size_t count, capacity;
+    const char **bases; /* the folders that hold a folder of teams */
+    size_t base_count, base_capacity;
+};
+
+static int add_text(struct load *load, const char ***items, size_t *count, size_t *capacity, const char *text,
+                    struct err *e)
+{
+    const char **slot = ARENA_PUSH(load->arena, items, count, capacity, e);
+    if (slot == NULL)
+        return -1;
+    *slot = text;
+    return 0;
+}
+
+static bool is_team_folder(const char *name)
+{
+    return strcmp(name, "teams") == 0 || strcmp(name, "fleets") == 0;
+}
+
+static int add_team_folder(struct finder *finder, const char *base, const char *name, struct err *e)
+{
+    struct load *load = finder->load;
+    struct listing listing;
+    const char *folder = reference_join(load, base, name, e);
+    if (folder == NULL || reference_list(load, folder, &listing, e) < 0 ||
+        add_text(load, &finder->bases, &finder->base_count, &finder->base_capacity, base, e) < 0)
+        return -1;
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct listing_entry *entry = &listing.entries[i];
+        if (entry->is_folder || entry->name[0] == '.' || !schema_is_yaml(entry->name))
+            continue;
+        const char *path = reference_join(load, folder, entry->name, e);
+        if (path == NULL || add_text(load, &finder->paths, &finder->count, &finder->capacity, path, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Folders named teams or fleets: here, and with `deeper` one level below. */
+static int find_in(struct finder *finder, const char *base, bool deeper, struct err *e)
+{
+    struct listing listing;
+    if (reference_list(finder->load, base, &listing, e) < 0)
+        return -1;
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct listing_entry *entry = &listing.entries[i];
+        if (!entry->is_folder || entry->name[0] == '.')
+            continue;
+        if (is_team_folder(entry->name)) {
+            if (add_team_folder(finder, base, entry->name, e) < 0)
+                return -1;
+        } else if (deeper) {
+            const char *below = reference_join(finder->load, base, entry->name, e);
+            if (below == NULL || find_in(finder, below, false, e) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int find_named(struct finder *finder, const struct string_list *patterns, struct err *e)
+{
+    struct load *load = finder->load;
+    for (size_t i = 0; i < patterns->count; i++) {
+        struct string_list found;
+        const char *reason;
+        const char *pattern = reference_resolve(load, "", patterns->items[i], &reason, e);
+        if (pattern == NULL && reason == NULL)
+            return -1;
+        if (pattern != NULL && reference_glob(load, pattern, &found, e) < 0)
+            return -1;
+        if (pattern == NULL || found.count == 0) {
+            if (diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = patterns->items[i]}, NULL, e,
+                         "%s", reason != NULL ? reason : "no file of the repository matches") < 0)
+                return -1;
+            continue;
+        }
+        for (size_t k = 0; k < found.count; k++)
+            if (add_text(load, &finder->paths, &finder->count, &finder->capacity, found.items[k], e) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int find_team_files(struct finder *finder, struct err *e)
+{
+    const struct manifest_options *options = finder->load->options;
+    const char *subdir = options->subdir == NULL ? "" : options->subdir;
+    const char *reason;
+    const char *base = subdir[0] == '\0' ? "" : reference_resolve(finder->load, "", subdir, &reason, e);
+    if (base == NULL)
+        return reason == NULL ? -1 : err_set(e, ERR_CONFIG, "subdir %s: %s", subdir, reason);
+    int result =
+        options->files.is_set ? find_named(finder, &options->files, e) : find_in(finder, base, true, e);
+    if (result < 0)
+        return -1;
+    if (finder->count > 1)
+        qsort(finder->paths, finder->count, sizeof *finder->paths, compare_paths);
+    size_t kept = 0;
+    for (size_t i = 0; i < finder->count; i++)
+        if (kept == 0 || strcmp(finder->paths[kept - 1], finder->paths[i]) != 0)
+            finder->paths[kept++] = finder->paths[i];
+    finder->count = kept;
+    if (options->files.is_set || finder->base_count > 0)
+        return 0;
+    return diagnose(finder->load, DIAGNOSTIC_WARNING, NULL, (struct place){.file = NULL},
+                    "name the files with -f, or the folder that holds teams/ with --subdir", e,
+                    "there is no folder teams/ or fleets/ at the root or one level below: nothing to do");
+}
+
+/* default.yml beside the folder of teams: only its `software` is looked at. */
+static int check_default_file(struct load *load, const char *base, struct err *e)
+{
+    static const char *const names[] = {"default.yml", "default.yaml"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        const char *reason;
+        const struct yaml_node *root = NULL;
+        struct err problem = {.class = ERR_NONE};
+        const char *path = reference_join(load, base, names[i], e);
+        struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
+        if (path == NULL || file == NULL || reference_read(load, path, file, &reason, e) < 0)
+            return -1;
+        if (reason != NULL)
+            continue;
+        if (yaml_parse(file, load->arena, &root, &problem) < 0) {
+            if (problem.class != ERR_MANIFEST)
+                return err_set(e, problem.class, "%s", problem.text);
+            continue; /* what else is in it is not ours to judge */
+        }
+        if (team_file_check_organisation(load, root, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_default_files(struct load *load, const struct finder *finder, struct err *e)
+{
+    for (size_t i = 0; i < finder->base_count; i++) {
+        bool is_done = false;
+        for (size_t k = 0; k < i; k++)
+            is_done = is_done || strcmp(finder->bases[i], finder->bases[k]) == 0;
+        if (!is_done && check_default_file(load, finder->bases[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_chosen(const struct manifest_options *options, const char *name)
+{
+    if (!options->teams.is_set || name == NULL)
+        return true;
+    for (size_t i = 0; i < options->teams.count; i++)
+        if (fnmatch(options->teams.items[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static int open_teams(struct load *load, const struct finder *finder, struct team_source *sources,
+                      struct err *e)
+{
+    for (size_t i = 0; i < finder->count; i++) {
+        size_t diagnostics = load->diagnostic_count;
+        size_t errors = load->error_count;
+        if (team_file_open(load, finder->paths[i], &sources[i], e) < 0)
+            return -1;
+        if (sources[i].is_organisation && team_file_check_organisation(load, sources[i].root, e) < 0)
+            return -1;
+        if (is_chosen(load->options, sources[i].name))
+            continue;
+        sources[i].is_left_out = true;
+        load->diagnostic_count = diagnostics;
+        load->error_count = errors;
+    }
+    return check_team_names(load, sources, finder->count, e);
+}
+
+static int read_teams(struct load *load, struct team_source *sources, size_t count, struct desired *out,
+                      struct err *e)
+{
+    out->teams = arena_alloc_array(load->arena, count, sizeof *out->teams, e);
+    if (out->teams == NULL)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (sources[i].name == NULL || sources[i].is_left_out)
+            continue;
+        if (team_file_read(load, &sources[i], &out->teams[out->team_count], e) < 0)
+            return -1;
+        out->team_count++;
+    }
+    return 0;
+}
+
+int manifest_load(const struct manifest_source *source, const struct manifest_options *options,
+                  struct arena *arena, struct desired *out, struct err *e)
+{
+    struct load load = {.source = source, .options = options, .arena = arena};
+    struct finder finder = {.load = &load};
+    struct desired result = *out;
+    result.team_count = 0;
+    if (find_team_files(&finder, e) < 0)
+        return -1;
+    struct team_source *sources = arena_alloc_array(arena, finder.count, sizeof *sources, e);
+    if (sources == NULL || open_teams(&load, &finder, sources, e) < 0 ||
+        read_teams(&load, sources, finder.count, &result, e) < 0 ||
+        check_default_files(&load, &finder, e) < 0 || diagnose_finish(&load, &result, e) < 0)
+        return -1;
+    result.secrets = load.secrets;
+    result.secret_count = load.secret_count;
+    result.file_count += load.file_count;
+    *out = result;
+    return 0;
+}

@@ -1,0 +1,121 @@
+/* Inside lib/manifest: what one load carries along, and how its files find, read and complain. */
+#ifndef TENDER_MANIFEST_LOAD_H
+#define TENDER_MANIFEST_LOAD_H
+
+#include "manifest/manifest.h"
+#include "manifest/map.h"
+#include "manifest/yaml.h"
+
+struct load {
+    const struct manifest_source *source;
+    const struct manifest_options *options;
+    struct arena *arena;
+    struct diagnostic *diagnostics; /* as they were found */
+    size_t diagnostic_count, diagnostic_capacity;
+    size_t error_count;
+    struct secret_variable *secrets;
+    size_t secret_count, secret_capacity;
+    struct map secret_names;
+    struct map texts;    /* "how:path" → struct text_reference */
+    struct map packages; /* path → struct package_file */
+    size_t file_count;
+    const char *referrer; /* the team file that is being read */
+};
+
+/* --- diagnose.c: the user's mistakes are collected, they fail nothing; -1 only when out of memory. */
+
+/* `file` gives the excerpt and may be NULL; `advice` is a constant or lives in the arena, and may be NULL. */
+int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
+             const char *advice, struct err *e, const char *format, ...) PRINTF_LIKE(7, 8) MUST_CHECK;
+#define diagnose_error(load, node, advice, e, ...)                                                           \
+    diagnose((load), DIAGNOSTIC_ERROR, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
+#define diagnose_warning(load, node, advice, e, ...)                                                         \
+    diagnose((load), DIAGNOSTIC_WARNING, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
+/* An ERR_MANIFEST that yaml_parse gave; other errors are passed on. */
+int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem,
+                     struct err *e) MUST_CHECK;
+/* Sorts the diagnostics by file and line, and puts them behind those that `out` has. */
+int diagnose_finish(struct load *load, struct desired *out, struct err *e) MUST_CHECK;
+/* A value as it may be shown in a message: the first line, URLs redacted. Returns out. */
+enum { SHOWN_BYTES = 256 };
+const char *diagnose_value(const struct yaml_node *node, char out[SHOWN_BYTES]);
+
+/* --- references.c */
+
+/* Reads the whole file. Where it is not there, or can't be read (a folder, too large, a link out of the
+ * repository), *reason (in the arena) says so; NULL if it was read. */
+int reference_read(struct load *load, const char *path, struct yaml_file *out, const char **reason,
+                   struct err *e) MUST_CHECK;
+/* `reference` as it stands in the file `from`, from the root, without "." and ".." parts. NULL and *reason if
+ * it leads nowhere inside the repository; NULL and `e` when out of memory. */
+const char *reference_resolve(struct load *load, const char *from, const char *reference, const char **reason,
+                              struct err *e) MUST_CHECK;
+/* Paths that match the pattern (from the root; "*", "?", "[…]" in a part, "**" for any folders), sorted. */
+int reference_glob(struct load *load, const char *pattern, struct string_list *out, struct err *e) MUST_CHECK;
+/* The files and folders in `folder`, sorted. A missing folder is an empty one. */
+struct listing {
+    size_t count, capacity;
+    struct listing_entry {
+        const char *name;
+        bool is_folder;
+    } * entries;
+};
+int reference_list(struct load *load, const char *folder, struct listing *out, struct err *e) MUST_CHECK;
+/* "folder/name" in the arena; "" is the root. */
+const char *reference_join(struct load *load, const char *folder, const char *name, struct err *e) MUST_CHECK;
+
+/* How a referenced file's bytes are taken. */
+enum text_use {
+    TEXT_SCRIPT, /* CRLF becomes LF; $FLEET_SECRET_… are collected */
+    TEXT_BYTES,  /* as they lie; secrets are collected in scripts only */
+    TEXT_SCRIPT_PACKAGE,
+    TEXT_QUERY, /* a YAML file with one query: the query itself */
+};
+struct text_reference {
+    struct text_file file;
+    const char *sha256;        /* script packages */
+    const char *problem;       /* why it can't be used; NULL if it can */
+    bool is_reported;          /* the problem is inside the file, and a diagnostic says it already */
+    bool has_carriage_returns; /* script packages */
+};
+/* "did you mean lib/x.yml?", the folder's file with the nearest name; NULL if there is none. */
+int reference_advice(struct load *load, const char *path, const char **advice, struct err *e) MUST_CHECK;
+/* Each file is read once. `node` is where it is named. */
+int reference_text(struct load *load, const char *path, enum text_use use, const struct yaml_node *node,
+                   const struct text_reference **out, struct err *e) MUST_CHECK;
+
+/* --- variables.c */
+
+/* The scalar's text with $NAME and ${NAME} replaced. *out is NULL, and a diagnostic written, where one is not
+ * set. */
+int variables_expand(struct load *load, const struct yaml_node *scalar, const char **out,
+                     struct err *e) MUST_CHECK;
+/* Collects the $FLEET_SECRET_NAME of a script. */
+int variables_collect_secrets(struct load *load, const char *text, size_t length, struct place used_at,
+                              struct err *e) MUST_CHECK;
+
+/* --- team_file.c, check.c */
+
+/* A file that may be a team's. */
+struct team_source {
+    struct yaml_file file;
+    const struct yaml_node *root; /* NULL: empty, or not YAML */
+    const char *name;             /* NULL: not known */
+    struct place name_place;
+    bool is_no_team;
+    bool is_organisation; /* no team: default.yml's kind */
+    bool is_invalid;
+    bool is_left_out; /* by --team */
+};
+
+/* Reads the file and its name. */
+int team_file_open(struct load *load, const char *path, struct team_source *out, struct err *e) MUST_CHECK;
+/* Everything else of it. */
+int team_file_read(struct load *load, struct team_source *source, struct desired_team *out,
+                   struct err *e) MUST_CHECK;
+/* `software` in an organisation's file must be null or absent. */
+int team_file_check_organisation(struct load *load, const struct yaml_node *root, struct err *e) MUST_CHECK;
+/* Names that collide, x.yml beside x.yaml: both become invalid. */
+int check_team_names(struct load *load, struct team_source *sources, size_t count, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,309 @@
+/* One team's file: its name, and what of it is a team's software. Every other section is left to others, and
+ * not complained of. */
+#include "base/text.h"
+#include "manifest/schema.h"
+#include "manifest/team_lists.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const list_names[] = {"packages", "fleet_maintained_apps", "app_store_apps"};
+
+static struct place file_place(const struct team_source *source)
+{
+    return (struct place){.file = source->file.path};
+}
+
+static int invalid(struct load *load, struct team_source *source, const char *advice, const char *text,
+                   struct err *e)
+{
+    source->is_invalid = true;
+    return diagnose(load, DIAGNOSTIC_ERROR, &source->file, file_place(source), advice, e, "%s", text);
+}
+
+static const char *trim(struct load *load, const char *text, struct err *e)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    return arena_strndup(load->arena, text, length, e);
+}
+
+static bool is_no_team_name(const char *name)
+{
+    return strcasecmp(name, "No team") == 0 || strcasecmp(name, "Unassigned") == 0;
+}
+
+static bool is_no_team_file(const char *path)
+{
+    static const char *const names[] = {"no-team.yml", "no-team.yaml", "unassigned.yml", "unassigned.yaml"};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        if (strcmp(slash == NULL ? path : slash + 1, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The special names belong to the special files, and the other way round. */
+static int check_special_name(struct load *load, struct team_source *source, struct err *e)
+{
+    bool by_file = is_no_team_file(source->file.path);
+    bool by_name = is_no_team_name(source->name);
+    source->is_no_team = by_file;
+    if (by_file == by_name)
+        return 0;
+    source->is_invalid = true;
+    if (by_file)
+        return diagnose(load, DIAGNOSTIC_ERROR, &source->file, source->name_place,
+                        "write `name: No team`, or give the file another name", e,
+                        "this file is for the computers without a team: its name must be \"No team\" or "
+                        "\"Unassigned\", not \"%s\"",
+                        source->name);
+    return diagnose(
+        load, DIAGNOSTIC_ERROR, &source->file, source->name_place, NULL, e,
+        "\"%s\" is the name of the computers without a team: their file is no-team.yml or unassigned.yml",
+        source->name);
+}
+
+static int take_name(struct load *load, struct team_source *source, const struct yaml_node *node,
+                     struct err *e)
+{
+    const char *text;
+    source->name_place = yaml_place(node);
+    if (node->kind != YAML_SCALAR) {
+        source->is_invalid = true;
+        return diagnose_error(load, node, NULL, e, "\"name\" must be a text, not %s", yaml_kind_text(node));
+    }
+    size_t errors = load->error_count;
+    if (variables_expand(load, node, &text, e) < 0)
+        return -1;
+    source->is_invalid = source->is_invalid || load->error_count > errors;
+    if (text == NULL)
+        return 0;
+    const char *name = trim(load, text, e);
+    if (name == NULL)
+        return -1;
+    if (name[0] == '\0') {
+        source->is_invalid = true;
+        return diagnose_error(load, node, NULL, e, "\"name\" is empty");
+    }
+    source->name = name;
+    return check_special_name(load, source, e);
+}
+
+/* A file that is not YAML as a whole may still tell whose it is: its line "name: …" is read alone. */
+static int rescue_name(struct load *load, struct team_source *source, struct err *e)
+{
+    const struct yaml_file *file = &source->file;
+    const char *end = file->text + file->length;
+    for (const char *line = file->text; line != NULL && line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((newline == NULL ? end : newline) - line);
+        if (length > 5 && strncmp(line, "name:", 5) == 0) {
+            struct yaml_file alone = {.path = file->path, .text = line, .length = length};
+            struct err ignored = {.class = ERR_NONE};
+            const struct yaml_node *root = NULL;
+            if (yaml_parse(&alone, load->arena, &root, &ignored) < 0)
+                return ignored.class == ERR_MANIFEST ? 0 : err_set(e, ignored.class, "%s", ignored.text);
+            const struct yaml_node *name = yaml_get(root, "name");
+            size_t errors = load->error_count;
+            size_t diagnostics = load->diagnostic_count;
+            if (name == NULL || yaml_is_null(name) || name->kind != YAML_SCALAR)
+                return 0;
+            int result = take_name(load, source, name, e);
+            /* What is wrong with the name is told once the file can be read. */
+            load->error_count = errors;
+            load->diagnostic_count = diagnostics;
+            return result;
+        }
+        line = newline == NULL ? NULL : newline + 1;
+    }
+    return 0;
+}
+
+static int find_name(struct load *load, struct team_source *source, struct err *e)
+{
+    const struct yaml_node *name = NULL;
+    const struct yaml_node *root = source->root;
+    for (size_t i = 0; i < root->count; i++) {
+        const struct yaml_node *key = root->pairs[i].key;
+        if (key->kind != YAML_SCALAR || strcmp(key->text, "name") != 0)
+            continue;
+        if (name != NULL) {
+            source->is_invalid = true;
+            if (diagnose_error(load, key, "only one of them can hold: remove the other", e,
+                               "\"name\" stands there twice: in line %d too", name->line) < 0)
+                return -1;
+            continue;
+        }
+        name = root->pairs[i].value;
+    }
+    if (!yaml_is_null(name))
+        return take_name(load, source, name, e);
+    if (yaml_get(root, "org_settings") != NULL) {
+        source->is_organisation = true;
+        return 0;
+    }
+    return invalid(load, source, "write `name: …` with the team's name in Fleet, or move the file elsewhere",
+                   "a team's file needs \"name\"", e);
+}
+
+int team_file_open(struct load *load, const char *path, struct team_source *out, struct err *e)
+{
+    const char *reason;
+    struct err problem = {.class = ERR_NONE};
+    *out = (struct team_source){.file = {.path = path}};
+    if (reference_read(load, path, &out->file, &reason, e) < 0)
+        return -1;
+    if (reason != NULL)
+        return invalid(load, out, NULL, reason, e);
+    if (yaml_parse(&out->file, load->arena, &out->root, &problem) < 0) {
+        out->root = NULL;
+        out->is_invalid = true;
+        if (diagnose_problem(load, &out->file, &problem, e) < 0)
+            return -1;
+        return rescue_name(load, out, e);
+    }
+    if (out->root == NULL)
+        return invalid(load, out, "write `name: …` with the team's name in Fleet, or remove the file",
+                       "the file is empty: a team's file needs \"name\"", e);
+    if (out->root->kind != YAML_MAPPING) {
+        out->is_invalid = true;
+        return diagnose_error(load, out->root, NULL, e,
+                              "a team's file must be a mapping with \"name\", not %s",
+                              yaml_kind_text(out->root));
+    }
+    return find_name(load, out, e);
+}
+
+/* A key at the top level that was meant to be `software`, or to stand in it, would unmanage the team in
+ * silence. */
+static int check_top_key(struct team_reader *reader, const struct yaml_node *key, struct err *e)
+{
+    static const char *const known[] = {
+        "name",    "team_settings", "settings", "agent_options", "controls",           "policies",
+        "queries", "reports",       "software", "labels",        "custom_host_vitals", "org_settings"};
+    static const char *const ours[] = {"software"};
+    if (key->kind != YAML_SCALAR)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
+        if (strcmp(key->text, known[i]) == 0)
+            return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(list_names); i++)
+        if (strcmp(key->text, list_names[i]) == 0) {
+            reader->has_errors = true;
+            return diagnose_error(reader->load, key, "indent it below `software:`", e,
+                                  "\"%s\" belongs under \"software\"", key->text);
+        }
+    if (text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL)
+        return 0;
+    reader->has_errors = true;
+    return diagnose_error(reader->load, key, NULL, e, "unknown key \"%s\": did you mean \"software\"?",
+                          key->text);
+}
+
+static int read_software(struct team_reader *reader, const struct yaml_node *software, struct err *e)
+{
+    struct load *load = reader->load;
+    const struct yaml_node *seen[ARRAY_LENGTH(list_names)] = {NULL};
+    struct software_list *const lists[] = {&reader->team->packages, &reader->team->maintained_apps,
+                                           &reader->team->app_store_apps};
+    if (yaml_is_null(software)) {
+        for (size_t i = 0; i < ARRAY_LENGTH(lists); i++)
+            lists[i]->state = LIST_NULL;
+        return 0;
+    }
+    if (software->kind != YAML_MAPPING) {
+        reader->has_errors = true;
+        return diagnose_error(load, software, NULL, e,
+                              "\"software\" must be a mapping with packages, fleet_maintained_apps and "
+                              "app_store_apps, not %s",
+                              yaml_kind_text(software));
+    }
+    for (size_t i = 0; i < software->count; i++) {
+        const struct yaml_node *key = software->pairs[i].key;
+        size_t which = 0;
+        while (which < ARRAY_LENGTH(list_names) &&
+               (key->kind != YAML_SCALAR || strcmp(key->text, list_names[which]) != 0))
+            which++;
+        if (which == ARRAY_LENGTH(list_names)) {
+            char shown[SHOWN_BYTES];
+            const char *nearest = key->kind == YAML_SCALAR
+                                      ? text_nearest(key->text, list_names, ARRAY_LENGTH(list_names))
+                                      : NULL;
+            reader->has_errors = true;
+            if (diagnose_error(load, key, NULL, e, "unknown key \"%s\" in \"software\"%s%s%s",
+                               diagnose_value(key, shown), nearest == NULL ? "" : ": did you mean \"",
+                               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?") < 0)
+                return -1;
+            continue;
+        }
+        if (seen[which] != NULL) {
+            reader->has_errors = true;
+            if (diagnose_error(load, key, "only one of them can hold: join the two lists", e,
+                               "\"%s\" stands there twice: in line %d too", key->text, seen[which]->line) < 0)
+                return -1;
+            continue;
+        }
+        seen[which] = key;
+        if (team_lists_read(reader, (enum team_list)which, software->pairs[i].value, lists[which], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int team_file_check_organisation(struct load *load, const struct yaml_node *root, struct err *e)
+{
+    const struct yaml_node *software = yaml_get(root, "software");
+    if (yaml_is_null(software))
+        return 0;
+    return diagnose_error(load, software,
+                          "write the software into a team's file (no-team.yml for computers without one)", e,
+                          "\"software\" in the organisation's file must be empty");
+}
+
+static int read_top_level(struct team_reader *reader, const struct yaml_node *root, struct err *e)
+{
+    const struct yaml_node *software = NULL;
+    const struct yaml_node *controls = NULL;
+    for (size_t i = 0; i < root->count; i++) {
+        const struct yaml_pair *pair = &root->pairs[i];
+        bool is_software = pair->key->kind == YAML_SCALAR && strcmp(pair->key->text, "software") == 0;
+        bool is_controls = pair->key->kind == YAML_SCALAR && strcmp(pair->key->text, "controls") == 0;
+        if (check_top_key(reader, pair->key, e) < 0)
+            return -1;
+        if (is_software && software != NULL) {
+            reader->has_errors = true;
+            if (diagnose_error(reader->load, pair->key, "only one of them can hold: join the two", e,
+                               "\"software\" stands there twice: in line %d too", software->line) < 0)
+                return -1;
+        } else if (is_software) {
+            software = pair->key;
+            if (read_software(reader, pair->value, e) < 0)
+                return -1;
+        }
+        if (is_controls && controls != NULL &&
+            diagnose_warning(reader->load, pair->key, "join the two blocks", e,
+                             "\"controls\" stands there twice: in line %d too; the last one counts",
+                             controls->line) < 0)
+            return -1;
+        controls = is_controls ? pair->key : controls;
+        reader->controls = is_controls ? pair->value : reader->controls;
+    }
+    return team_lists_read_setup(reader, e);
+}
+
+int team_file_read(struct load *load, struct team_source *source, struct desired_team *out, struct err *e)
+{
+    *out = (struct desired_team){
+        .name = source->name, .place = source->name_place, .is_no_team = source->is_no_team};
+    struct team_reader reader = {.load = load, .team = out};
+    load->referrer = source->file.path;
+    if (source->root != NULL && read_top_level(&reader, source->root, e) < 0)
+        return -1;
+    out->is_invalid = source->is_invalid || reader.has_errors;
+    return 0;
+}

@@ -1,0 +1,344 @@
+/* The entries of a team's lists become items: packages with what the team lays over them, scripts, apps.
+ * Nothing may stand there twice. */
+#include "manifest/team_lists.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "manifest/schema.h"
+#include <string.h>
+
+static const struct {
+    enum software_kind kind;
+    enum entry_context context;
+    const char *name;
+} lists[] = {
+    [LIST_PACKAGES] = {SOFTWARE_PACKAGE, IN_TEAM, "packages"},
+    [LIST_MAINTAINED_APPS] = {SOFTWARE_MAINTAINED_APP, IN_MAINTAINED, "fleet_maintained_apps"},
+    [LIST_APP_STORE_APPS] = {SOFTWARE_APP_STORE_APP, IN_APP_STORE, "app_store_apps"},
+};
+
+/* Who has what: kept per claim. */
+struct claimant {
+    const char *label; /* as a message may show it */
+    int line;
+};
+
+static const char *label_of(struct load *load, const struct software_item *item, struct err *e)
+{
+    char shown[URL_TEXT_BYTES];
+    if (item->script.path != NULL)
+        return item->script.path;
+    if (!text_is_empty(item->package_file))
+        return item->package_file;
+    if (item->url != NULL)
+        return arena_strdup(load->arena, url_redact(item->url, shown, sizeof shown), e);
+    return item->sha256 != NULL ? item->sha256 : item->slug != NULL ? item->slug : item->app_store_id;
+}
+
+/* 0, 1 if another entry has it already (told), -1. */
+static int claim(struct team_reader *reader, enum claim what, const char *key, const char *label,
+                 const struct yaml_node *node, struct err *e)
+{
+    static const char *const words[] = {[CLAIM_FILE] = "file",
+                                        [CLAIM_URL] = "URL",
+                                        [CLAIM_DIGEST] = "bytes (SHA-256)",
+                                        [CLAIM_SLUG] = "app",
+                                        [CLAIM_STORE] = "app"};
+    struct load *load = reader->load;
+    if (key == NULL)
+        return 0;
+    if (label == NULL)
+        return -1;
+    const struct claimant *first = map_get(&reader->claims[what], key);
+    if (first != NULL) {
+        reader->has_errors = true;
+        return diagnose_error(load, node, "remove one of the two", e,
+                              "%s: the same %s as %s in line %d; a team can have it once", label, words[what],
+                              first->label, first->line) < 0
+                   ? -1
+                   : 1;
+    }
+    struct claimant *claimant = arena_alloc(load->arena, sizeof *claimant, e);
+    if (claimant == NULL)
+        return -1;
+    *claimant = (struct claimant){.label = label, .line = node->line};
+    return map_put(&reader->claims[what], load->arena, key, claimant, e);
+}
+
+static int claim_item(struct team_reader *reader, const struct software_item *item,
+                      const struct yaml_node *node, struct err *e)
+{
+    struct load *load = reader->load;
+    const char *label = label_of(load, item, e);
+    const char *store = NULL;
+    if (item->app_store_id != NULL) {
+        store = arena_printf(load->arena, e, "%s/%s", item->app_store_id,
+                             item->platform == NULL ? "" : item->platform);
+        if (store == NULL)
+            return -1;
+    }
+    const struct {
+        enum claim what;
+        const char *key;
+    } claims[] = {{CLAIM_FILE, item->script.path},
+                  {CLAIM_URL, item->url},
+                  {CLAIM_DIGEST, item->sha256},
+                  {CLAIM_SLUG, item->slug},
+                  {CLAIM_STORE, store}};
+    for (size_t i = 0; i < ARRAY_LENGTH(claims); i++) {
+        int code = claim(reader, claims[i].what, claims[i].key, label, node, e);
+        if (code != 0)
+            return code < 0 ? -1 : 0;
+    }
+    return 0;
+}
+
+static int add_item(struct team_reader *reader, struct software_list *list, const struct software_item *item,
+                    const struct yaml_node *node, struct err *e)
+{
+    struct software_item *slot =
+        ARENA_PUSH(reader->load->arena, &list->items, &list->count, &reader->capacity, e);
+    if (slot == NULL)
+        return -1;
+    *slot = *item;
+    return claim_item(reader, item, node, e);
+}
+
+/* What `path` names can't be used: told, and the item appears all the same. */
+static int refer_in_vain(struct team_reader *reader, const struct entry *entry, const char *path,
+                         const char *problem, struct err *e)
+{
+    const struct yaml_node *at =
+        entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
+    const char *advice;
+    reader->has_errors = true;
+    if (reference_advice(reader->load, path, &advice, e) < 0)
+        return -1;
+    return diagnose_error(reader->load, at, advice, e, "%s", problem);
+}
+
+static int add_script(struct team_reader *reader, const struct entry *entry, const char *path,
+                      struct software_list *list, struct err *e)
+{
+    struct load *load = reader->load;
+    const struct text_reference *text;
+    const struct yaml_node *at =
+        entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
+    if (reference_text(load, path, TEXT_SCRIPT_PACKAGE, at, &text, e) < 0)
+        return -1;
+    struct software_item item = entry->item;
+    item.kind = SOFTWARE_SCRIPT_PACKAGE;
+    item.script = text->file;
+    item.sha256 = text->sha256;
+    if (text->problem != NULL && refer_in_vain(reader, entry, path, text->problem, e) < 0)
+        return -1;
+    if (text->has_carriage_returns &&
+        diagnose_warning(load, at, "save the script with LF line ends", e,
+                         "%s has CRLF line ends: its \"#!\" line will name a program that does not exist",
+                         path) < 0)
+        return -1;
+    return add_item(reader, list, &item, entry->node, e);
+}
+
+static int add_package_file(struct team_reader *reader, const struct entry *entry, const char *path,
+                            struct software_list *list, struct err *e)
+{
+    const struct package_file *file;
+    if (package_file_get(reader->load, path, &file, e) < 0)
+        return -1;
+    int code = claim(reader, CLAIM_FILE, path, path, entry->node, e);
+    if (code < 0)
+        return -1;
+    reader->has_errors = reader->has_errors || file->has_errors;
+    if (file->problem != NULL && refer_in_vain(reader, entry, path, file->problem, e) < 0)
+        return -1;
+    if (file->count == 0) { /* it can't be read: what is known of it is its name */
+        struct software_item item = entry->item;
+        item.kind = SOFTWARE_PACKAGE;
+        item.package_file = path;
+        return add_item(reader, list, &item, entry->node, e);
+    }
+    for (size_t i = 0; i < file->count; i++) {
+        struct software_item item;
+        if (package_file_overlay(reader->load, entry, file, &file->entries[i], &item, &reader->has_errors,
+                                 e) < 0)
+            return -1;
+        /* The same file twice was told already: its URLs are then the same as well. */
+        if (code == 0 ? add_item(reader, list, &item, entry->node, e) < 0 : false)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_path(struct team_reader *reader, const struct entry *entry, const char *path,
+                    struct software_list *list, struct err *e)
+{
+    if (schema_is_script(path))
+        return add_script(reader, entry, path, list, e);
+    if (schema_is_yaml(path))
+        return add_package_file(reader, entry, path, list, e);
+    return refer_in_vain(reader, entry, path,
+                         "a package's path must end in .yml or .yaml (a package file), or in "
+                         ".sh, .ps1 or .py (a script that is the package)",
+                         e);
+}
+
+static int add_paths(struct team_reader *reader, const struct entry *entry, const char *pattern,
+                     struct software_list *list, struct err *e)
+{
+    struct string_list found;
+    if (reference_glob(reader->load, pattern, &found, e) < 0)
+        return -1;
+    if (found.count == 0)
+        return diagnose_warning(reader->load, entry->values[KEY_PATHS], NULL, e, "no file matches %s",
+                                pattern);
+    for (size_t i = 0; i < found.count; i++)
+        if (add_path(reader, entry, found.items[i], list, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_referred(struct team_reader *reader, struct entry *entry, struct software_list *list,
+                        struct err *e)
+{
+    struct load *load = reader->load;
+    const char *reason;
+    const struct yaml_node *path_key = entry->keys[KEY_PATH];
+    if (path_key != NULL && entry->keys[KEY_PATHS] != NULL) {
+        reader->has_errors = true;
+        return diagnose_error(load, entry->keys[KEY_PATHS], "make two entries of it", e,
+                              "\"path\" and \"paths\" can't stand in one entry");
+    }
+    const char *path = reference_resolve(load, entry->node->file->path, entry->path, &reason, e);
+    if (path != NULL)
+        return path_key != NULL ? add_path(reader, entry, path, list, e)
+                                : add_paths(reader, entry, path, list, e);
+    if (reason == NULL)
+        return -1;
+    reader->has_errors = true;
+    return diagnose_error(load, path_key != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS], NULL,
+                          e, "%s", reason);
+}
+
+/* An id or a slug that can't be right. */
+static int check_app(struct team_reader *reader, const struct entry *entry, struct err *e)
+{
+    static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
+    const struct software_item *item = &entry->item;
+    struct load *load = reader->load;
+    if (item->slug != NULL && strchr(item->slug, '/') == NULL) {
+        reader->has_errors = true;
+        return diagnose_error(load, entry->values[KEY_SLUG], NULL, e,
+                              "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
+                              item->slug);
+    }
+    if (item->platform == NULL)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(platforms); i++)
+        if (strcmp(item->platform, platforms[i]) == 0)
+            return 0;
+    reader->has_errors = true;
+    return diagnose_error(load, entry->values[KEY_PLATFORM], NULL, e,
+                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"", item->platform);
+}
+
+static int add_entry(struct team_reader *reader, enum team_list which, const struct yaml_node *node,
+                     struct software_list *list, struct err *e)
+{
+    struct entry entry;
+    if (yaml_is_null(node)) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, node, NULL, e, "an empty entry in \"%s\"", lists[which].name);
+    }
+    if (schema_read_entry(reader->load, node, lists[which].context, &entry, e) < 0)
+        return -1;
+    entry.item.kind = lists[which].kind;
+    if (which == LIST_PACKAGES && entry.path == NULL && check_package(reader->load, &entry, e) < 0)
+        return -1;
+    if (which != LIST_PACKAGES && check_app(reader, &entry, e) < 0)
+        return -1;
+    reader->has_errors = reader->has_errors || entry.has_errors;
+    if (node->kind != YAML_MAPPING)
+        return 0;
+    if (entry.path != NULL)
+        return add_referred(reader, &entry, list, e);
+    return add_item(reader, list, &entry.item, node, e);
+}
+
+int team_lists_read(struct team_reader *reader, enum team_list which, const struct yaml_node *value,
+                    struct software_list *out, struct err *e)
+{
+    reader->capacity = 0;
+    out->state = yaml_is_null(value) ? LIST_NULL : LIST_GIVEN;
+    if (out->state == LIST_NULL)
+        return 0;
+    if (value->kind != YAML_SEQUENCE) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, value, "begin each entry with \"- \"", e,
+                              "\"%s\" must be a list, not %s", lists[which].name, yaml_kind_text(value));
+    }
+    for (size_t i = 0; i < value->count; i++)
+        if (add_entry(reader, which, value->items[i], out, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Marks the items that a set-up entry means; false if there is none. */
+static bool mark_setup(struct desired_team *team, const char *path, const char *app_store_id)
+{
+    bool found = false;
+    for (size_t i = 0; path != NULL && i < team->packages.count; i++) {
+        struct software_item *item = &team->packages.items[i];
+        if (!text_equal(item->package_file, path) && !text_equal(item->script.path, path))
+            continue;
+        item->setup_experience = TRISTATE_TRUE;
+        found = true;
+    }
+    for (size_t i = 0; app_store_id != NULL && i < team->app_store_apps.count; i++) {
+        struct software_item *item = &team->app_store_apps.items[i];
+        if (!text_equal(item->app_store_id, app_store_id))
+            continue;
+        item->setup_experience = TRISTATE_TRUE;
+        found = true;
+    }
+    return found;
+}
+
+static int read_setup_entry(struct team_reader *reader, const struct yaml_node *entry, struct err *e)
+{
+    struct load *load = reader->load;
+    const struct yaml_node *node = yaml_get(entry, "package_path");
+    bool is_path = node != NULL;
+    const char *text = NULL;
+    const char *reason;
+    if (node == NULL)
+        node = yaml_get(entry, "app_store_id");
+    if (node == NULL || node->kind != YAML_SCALAR || yaml_is_null(node))
+        return 0; /* a form that is not ours to judge */
+    if (variables_expand(load, node, &text, e) < 0)
+        return -1;
+    if (text == NULL) {
+        reader->has_errors = true;
+        return 0;
+    }
+    const char *path = is_path ? reference_resolve(load, node->file->path, text, &reason, e) : NULL;
+    if (is_path && path == NULL && reason == NULL)
+        return -1;
+    if (mark_setup(reader->team, path, is_path ? NULL : text))
+        return 0;
+    return diagnose_warning(load, node, "add it to the team's software, or remove it here", e,
+                            "the set-up software \"%s\" is not in the team's software", text);
+}
+
+int team_lists_read_setup(struct team_reader *reader, struct err *e)
+{
+    static const char *const names[] = {"macos_setup", "setup_experience"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        const struct yaml_node *software = yaml_get(yaml_get(reader->controls, names[i]), "software");
+        if (software == NULL || software->kind != YAML_SEQUENCE)
+            continue;
+        for (size_t k = 0; k < software->count; k++)
+            if (read_setup_entry(reader, software->items[k], e) < 0)
+                return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* Scripts, queries and pictures that packages refer to: read once, in the form that the API takes. */
+#include "base/text.h"
+#include "manifest/load.h"
+#include <string.h>
+
+/* CRLF becomes LF; a lone CR stays. In place of the file's own copy. */
+static int with_line_feeds(struct load *load, const struct yaml_file *file, struct text_file *out,
+                           struct err *e)
+{
+    char *text = arena_alloc(load->arena, file->length + 1, e);
+    if (text == NULL)
+        return -1;
+    size_t used = 0;
+    for (size_t i = 0; i < file->length; i++)
+        if (file->text[i] != '\r' || i + 1 == file->length || file->text[i + 1] != '\n')
+            text[used++] = file->text[i];
+    text[used] = '\0';
+    out->text = text;
+    out->length = used;
+    return 0;
+}
+
+/* The query of `- query: …` or of `kind: query` with `spec: {query: …}`. */
+static const struct yaml_node *find_query(const struct yaml_node *root, const char **problem)
+{
+    const struct yaml_node *entry = root;
+    *problem = NULL;
+    if (root != NULL && root->kind == YAML_SEQUENCE) {
+        if (root->count != 1)
+            *problem = "a pre-install query file must hold exactly one query";
+        entry = root->count == 1 ? root->items[0] : NULL;
+    }
+    const struct yaml_node *spec = yaml_get(entry, "spec");
+    const struct yaml_node *query = yaml_get(spec != NULL ? spec : entry, "query");
+    if (*problem == NULL && (query == NULL || query->kind != YAML_SCALAR || query->length == 0))
+        *problem =
+            "a pre-install query file must be a list with one \"query\", or a document of \"kind: query\"";
+    return *problem == NULL ? query : NULL;
+}
+
+static int read_query(struct load *load, struct yaml_file *file, struct text_reference *out, struct err *e)
+{
+    const struct yaml_node *root = NULL;
+    struct err problem = {.class = ERR_NONE};
+    const char *wrong = NULL;
+    if (yaml_parse(file, load->arena, &root, &problem) < 0) {
+        if (diagnose_problem(load, file, &problem, e) < 0)
+            return -1;
+        wrong = "its query can't be read";
+    } else {
+        const struct yaml_node *query = find_query(root, &wrong);
+        struct place place = {.file = file->path,
+                              .line = root == NULL ? 0 : root->line,
+                              .column = root == NULL ? 0 : root->column};
+        if (query == NULL && diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "%s", wrong) < 0)
+            return -1;
+        out->file.text = query == NULL ? NULL : query->text;
+        out->file.length = query == NULL ? 0 : query->length;
+    }
+    out->problem = wrong;
+    out->is_reported = wrong != NULL;
+    return 0;
+}
+
+static int take(struct load *load, struct yaml_file *file, enum text_use use, const struct yaml_node *node,
+                struct text_reference *out, struct err *e)
+{
+    char hex[DIGEST_HEX_BYTES];
+    switch (use) {
+    case TEXT_QUERY:
+        return read_query(load, file, out, e);
+    case TEXT_SCRIPT:
+        if (with_line_feeds(load, file, &out->file, e) < 0)
+            return -1;
+        break;
+    case TEXT_SCRIPT_PACKAGE:
+        if (digest_bytes(file->text, file->length, hex, e) < 0)
+            return -1;
+        out->sha256 = arena_strdup(load->arena, hex, e);
+        if (out->sha256 == NULL)
+            return -1;
+        out->has_carriage_returns =
+            text_starts_with(file->text, "#!") && memmem(file->text, file->length, "\r\n", 2) != NULL;
+        out->file.text = file->text;
+        out->file.length = file->length;
+        break;
+    case TEXT_BYTES:
+        out->file.text = file->text;
+        out->file.length = file->length;
+        return 0;
+    }
+    return variables_collect_secrets(load, out->file.text, out->file.length, yaml_place(node), e);
+}
+
+int reference_text(struct load *load, const char *path, enum text_use use, const struct yaml_node *node,
+                   const struct text_reference **out, struct err *e)
+{
+    const char *key = arena_printf(load->arena, e, "%d:%s", (int)use, path);
+    if (key == NULL)
+        return -1;
+    *out = map_get(&load->texts, key);
+    if (*out != NULL)
+        return 0;
+    struct yaml_file file;
+    struct text_reference *text = arena_alloc(load->arena, sizeof *text, e);
+    if (text == NULL)
+        return -1;
+    text->file.path = path;
+    if (reference_read(load, path, &file, &text->problem, e) < 0)
+        return -1;
+    if (text->problem == NULL && take(load, &file, use, node, text, e) < 0)
+        return -1;
+    *out = text;
+    return map_put(&load->texts, load->arena, key, text, e);
+}

@@ -1,0 +1,60 @@
+/* Inside lib/manifest: a YAML document as a tree of nodes that know where they stand. Scalars keep their
+ * text: what type they have is the field's affair (schema.h). The only user of libyaml. */
+#ifndef TENDER_MANIFEST_YAML_H
+#define TENDER_MANIFEST_YAML_H
+
+#include "base/arena.h"
+#include "model/place.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    YAML_MAX_DEPTH = 64,
+    YAML_MAX_NODES = 1000000, /* aliases and merges count as what they stand for */
+};
+
+/* One file's text and where its lines begin; for excerpts. */
+struct yaml_file {
+    const char *path; /* from the repository's root */
+    const char *text;
+    size_t length;
+    size_t line_count;
+    const size_t *line_starts; /* made when the first excerpt is asked for */
+};
+
+enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
+
+struct yaml_pair {
+    const struct yaml_node *key;
+    const struct yaml_node *value;
+};
+
+struct yaml_node {
+    enum yaml_kind kind;
+    bool is_plain; /* a scalar without quotes and not a block: may be null */
+    int line, column;
+    struct yaml_file *file;
+    size_t size;      /* nodes in it, aliases counted as what they stand for */
+    const char *text; /* scalars; NUL-terminated */
+    size_t length;
+    size_t count; /* items or pairs */
+    union {
+        const struct yaml_node **items;
+        struct yaml_pair *pairs; /* in the file's order, duplicates included, merged ones behind */
+    };
+};
+
+/* Parses file->text. `*root` is NULL where the file holds no value (empty, comments only). What is wrong with
+ * the text comes as ERR_MANIFEST with its place; otherwise only ERR_MEMORY. More than one document is an
+ * error. */
+int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root,
+               struct err *e) MUST_CHECK;
+
+/* A missing value, null or ~; never a quoted text. NULL counts as null. */
+bool yaml_is_null(const struct yaml_node *node);
+/* The value of the first pair with this key; NULL if there is none, or if it is no mapping. */
+const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
+struct place yaml_place(const struct yaml_node *node);
+const char *yaml_kind_text(const struct yaml_node *node); /* "a list", "a mapping", "a text" */
+
+#endif
