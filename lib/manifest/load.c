@@ -131,14 +131,14 @@ static int check_default_file(struct load *load, const char *base, struct err *e
 {
     static const char *const names[] = {"default.yml", "default.yaml"};
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        const char *reason;
+        struct file_problem unreadable;
         const struct yaml_node *root = NULL;
         struct err problem = {.class = ERR_NONE};
         const char *path = reference_join(load, base, names[i], e);
         struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
-        if (path == NULL || file == NULL || reference_read(load, path, file, &reason, e) < 0)
+        if (path == NULL || file == NULL || reference_read(load, path, file, &unreadable, e) < 0)
             return -1;
-        if (reason != NULL)
+        if (unreadable.text != NULL)
             continue;
         if (yaml_parse(file, load->arena, &root, &problem) < 0) {
             if (problem.class != ERR_MANIFEST)

@@ -42,9 +42,13 @@ const char *diagnose_value(const struct yaml_node *node, char out[SHOWN_BYTES]);
 
 /* --- references.c */
 
-/* Reads the whole file. Where it is not there, or can't be read (a folder, too large, a link out of the
- * repository), *reason (in the arena) says so; NULL if it was read. */
-int reference_read(struct load *load, const char *path, struct yaml_file *out, const char **reason,
+/* Why a file that was named can't be used. */
+struct file_problem {
+    const char *text; /* NULL: it was read */
+    bool is_missing;  /* else: a folder, too large, a link out of the repository */
+};
+/* Reads the whole file, or says why not. */
+int reference_read(struct load *load, const char *path, struct yaml_file *out, struct file_problem *problem,
                    struct err *e) MUST_CHECK;
 /* `reference` as it stands in the file `from`, from the root, without "." and ".." parts. NULL and *reason if
  * it leads nowhere inside the repository; NULL and `e` when out of memory. */

@@ -58,8 +58,10 @@ int package_file_get(struct load *load, const char *path, const struct package_f
     if (text == NULL || file == NULL)
         return -1;
     file->path = path;
-    if (reference_read(load, path, text, &file->problem, e) < 0)
+    struct file_problem problem;
+    if (reference_read(load, path, text, &problem, e) < 0)
         return -1;
+    file->problem = problem.text;
     if (file->problem == NULL && parse(load, text, file, e) < 0)
         return -1;
     *out = file;

@@ -15,18 +15,19 @@ static void buf_cleanup(struct buf *buf)
     buf_done(buf);
 }
 
-int reference_read(struct load *load, const char *path, struct yaml_file *out, const char **reason,
+int reference_read(struct load *load, const char *path, struct yaml_file *out, struct file_problem *problem,
                    struct err *e)
 {
     CLEANUP(buf_cleanup) struct buf buf = BUF_INIT((size_t)load->options->max_document_bytes);
     struct err trouble = {.class = ERR_NONE};
-    *reason = NULL;
+    *problem = (struct file_problem){.text = NULL};
     if (load->source->read(load->source->context, path, &buf, &trouble) < 0) {
         if (trouble.class != ERR_NOT_FOUND && trouble.class != ERR_REPOSITORY)
             return err_set(e, trouble.class, "%s", trouble.text);
-        *reason = trouble.class == ERR_NOT_FOUND ? arena_printf(load->arena, e, "%s does not exist", path)
-                                                 : arena_strdup(load->arena, trouble.text, e);
-        return *reason == NULL ? -1 : 0;
+        problem->is_missing = trouble.class == ERR_NOT_FOUND;
+        problem->text = problem->is_missing ? arena_printf(load->arena, e, "%s does not exist", path)
+                                            : arena_strdup(load->arena, trouble.text, e);
+        return problem->text == NULL ? -1 : 0;
     }
     load->file_count++;
     const char *name = arena_strdup(load->arena, path, e);

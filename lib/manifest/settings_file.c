@@ -246,13 +246,17 @@ int manifest_load_settings(const struct manifest_source *source, const struct ma
         .load = &load, .already_set = already_set, .context = already_set_context, .settings = &changed};
     struct yaml_file *file = arena_alloc(arena, sizeof *file, e);
     const struct yaml_node *root = NULL;
-    const char *reason;
+    struct file_problem unreadable;
     struct err problem = {.class = ERR_NONE};
-    if (file == NULL || reference_read(&load, file_name, file, &reason, e) < 0)
+    if (file == NULL || reference_read(&load, file_name, file, &unreadable, e) < 0)
         return -1;
-    if (reason != NULL)
+    if (unreadable.is_missing)
         return 0;
-    if (yaml_parse(file, arena, &root, &problem) < 0) {
+    if (unreadable.text != NULL) {
+        if (diagnose(&load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = file_name}, NULL, e, "%s",
+                     unreadable.text) < 0)
+            return -1;
+    } else if (yaml_parse(file, arena, &root, &problem) < 0) {
         if (diagnose_problem(&load, file, &problem, e) < 0)
             return -1;
     } else if (root != NULL && read_root(&reader, root, e) < 0) {

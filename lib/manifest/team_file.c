@@ -153,13 +153,13 @@ static int find_name(struct load *load, struct team_source *source, struct err *
 
 int team_file_open(struct load *load, const char *path, struct team_source *out, struct err *e)
 {
-    const char *reason;
+    struct file_problem unreadable;
     struct err problem = {.class = ERR_NONE};
     *out = (struct team_source){.file = {.path = path}};
-    if (reference_read(load, path, &out->file, &reason, e) < 0)
+    if (reference_read(load, path, &out->file, &unreadable, e) < 0)
         return -1;
-    if (reason != NULL)
-        return invalid(load, out, NULL, reason, e);
+    if (unreadable.text != NULL)
+        return invalid(load, out, NULL, unreadable.text, e);
     if (yaml_parse(&out->file, load->arena, &out->root, &problem) < 0) {
         out->root = NULL;
         out->is_invalid = true;

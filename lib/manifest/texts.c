@@ -106,8 +106,10 @@ int reference_text(struct load *load, const char *path, enum text_use use, const
     if (text == NULL)
         return -1;
     text->file.path = path;
-    if (reference_read(load, path, &file, &text->problem, e) < 0)
+    struct file_problem problem;
+    if (reference_read(load, path, &file, &problem, e) < 0)
         return -1;
+    text->problem = problem.text;
     if (text->problem == NULL && take(load, &file, use, node, text, e) < 0)
         return -1;
     *out = text;

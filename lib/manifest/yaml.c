@@ -100,6 +100,9 @@ static int fail_parsing(const struct reader *reader, struct err *e)
         strstr(parser->context, "quoted scalar") != NULL)
         return fail_at(reader, parser->context_mark.line, parser->context_mark.column, e,
                        "the quote that begins here is never closed");
+    /* The key's line, not the next one, where the parser gave up. */
+    if (strcmp(problem, "could not find expected ':'") == 0 && parser->context != NULL)
+        mark = parser->context_mark;
     for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
         if (strcmp(problem, problems[i].problem) == 0)
             return fail_at(reader, mark.line, mark.column, e, problems[i].text);
