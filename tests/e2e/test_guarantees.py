@@ -156,11 +156,11 @@ class Guarantees(support.EndToEnd):
         items = list(result.items("Workstations"))
         self.assertEqual(len(items), 3)
         for item in items:
-            self.assertEqual(item["file"], "teams/workstations.yml")
-            self.assertGreater(item["line"], 0)
+            self.assertEqual(item["place"]["file"], "teams/workstations.yml")
+            self.assertGreater(item["place"]["line"], 0)
         failed = result.item("gone.deb")
         self.assertEqual(failed["outcome"], "failed")
-        self.assertGreaterEqual(len(failed["attempts"]), 1)
+        self.assertGreaterEqual(len(failed["fetch"]["attempts"]), 1)
 
     def test_new_version_replaces_the_old_one_in_all_teams(self):
         """D6: 409 means that the title is there, not that the bytes are."""
