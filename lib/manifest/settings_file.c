@@ -19,15 +19,27 @@ struct reader {
     size_t rule_count, rule_capacity;
 };
 
-/* "retry-initial" as it stands in the file: "retry_initial". */
+/* "retry-initial" as it stands in the file: "retry_initial"; "file", which is a list, as "files". */
 static void key_of(const struct setting *setting, char out[NAME_BYTES])
 {
-    snprintf(out, NAME_BYTES, "%s", setting->name);
+    snprintf(out, NAME_BYTES, "%s%s", setting->name, setting->type == SETTING_LIST ? "s" : "");
     for (char *letter = out; *letter != '\0'; letter++)
         *letter = *letter == '-' ? '_' : *letter;
 }
 
-/* `only_retry`: the keys that a source may have. */
+static const struct setting *find_setting(const char *key)
+{
+    char name[NAME_BYTES];
+    const struct setting *setting = settings_find(key);
+    size_t length = strlen(key);
+    if (setting != NULL || length < 2 || length >= sizeof name || key[length - 1] != 's')
+        return setting;
+    snprintf(name, sizeof name, "%.*s", (int)length - 1, key);
+    setting = settings_find(name);
+    return setting != NULL && setting->type == SETTING_LIST ? setting : NULL;
+}
+
+/* `in_source`: the keys that a source may have. */
 static int unknown_key(struct reader *reader, const struct yaml_node *key, bool in_source, struct err *e)
 {
     static const char *const source_keys[] = {"prefix", "header", "username", "password"};
@@ -215,7 +227,7 @@ static int read_pair(struct reader *reader, const struct yaml_node *root, size_t
         return second_time(reader, key, earlier(root, at), e);
     if (strcmp(key->text, "sources") == 0)
         return 0; /* when the general retry rules are known */
-    const struct setting *setting = settings_find(key->text);
+    const struct setting *setting = find_setting(key->text);
     if (setting == NULL)
         return unknown_key(reader, key, false, e);
     if (!setting->in_file)

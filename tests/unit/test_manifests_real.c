@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "manifest/manifest.h"
 #include "repository/repository.h"
-#include <cmocka.h>
 #include <dirent.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -15,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #define REAL TEST_SOURCE_DIR "/../../shared/manifests-real"
 
