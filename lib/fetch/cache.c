@@ -1,0 +1,85 @@
+/* Where packages lie between the vendor and Fleet. An entry appears by rename only, whole and synced, under
+ * the digest that was computed from its bytes. */
+#include "fetch/cache.h"
+#include "base/files.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int join(char out[PATH_MAX], struct err *e, const char *folder, const char *name)
+{
+    if (snprintf(out, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
+        return err_set(e, ERR_SYSTEM, "path too long: %s/%s", folder, name);
+    return 0;
+}
+
+int cache_prepare(const char *cache_dir, struct err *e)
+{
+    char path[PATH_MAX];
+    if (join(path, e, cache_dir, "sha256") < 0 || folder_make(path, e) < 0)
+        return err_prefix(e, "cache");
+    if (join(path, e, cache_dir, "partial") < 0 || folder_make(path, e) < 0)
+        return err_prefix(e, "cache");
+    return 0;
+}
+
+int cache_path(const char *cache_dir, const char *sha256, char out[PATH_MAX], struct err *e)
+{
+    if (snprintf(out, PATH_MAX, "%s/sha256/%.2s/%s", cache_dir, sha256, sha256) >= PATH_MAX)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", cache_dir);
+    return 0;
+}
+
+bool cache_has(const char *cache_dir, const char *sha256, uint64_t *size_bytes)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    struct err ignored;
+    err_init(&ignored);
+    if (cache_path(cache_dir, sha256, path, &ignored) < 0 || lstat(path, &status) < 0 ||
+        !S_ISREG(status.st_mode))
+        return false;
+    if (size_bytes != NULL)
+        *size_bytes = (uint64_t)status.st_size;
+    return true;
+}
+
+void cache_touch(const char *cache_dir, const char *sha256)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    err_init(&ignored);
+    /* A cache that can't be written is as good for reading. */
+    if (cache_path(cache_dir, sha256, path, &ignored) == 0)
+        (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+int cache_commit(const char *cache_dir, const char *file_path, const char *sha256, struct err *e)
+{
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (cache_path(cache_dir, sha256, path, e) < 0)
+        return -1;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    bool is_new_folder = mkdir(folder, 0700) == 0;
+    if (!is_new_folder && errno != EEXIST)
+        return err_set_errno(e, "can't make folder %s", folder);
+    if (is_new_folder && file_sync_folder_of(folder, e) < 0)
+        return -1;
+    if (rename(file_path, path) < 0)
+        return err_set_errno(e, "can't rename %s to %s", file_path, path);
+    if (file_sync_folder_of(path, e) < 0 || file_sync_folder_of(file_path, e) < 0)
+        return -1;
+    return 0;
+}
+
+void cache_remove(const char *cache_dir, const char *sha256)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    err_init(&ignored);
+    if (cache_path(cache_dir, sha256, path, &ignored) == 0)
+        unlink(path);
+}

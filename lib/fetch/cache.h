@@ -1,0 +1,24 @@
+/* The content-addressed cache: `sha256/ab/abcd…` holds verified packages, `partial/` what is not whole yet.
+ * Several processes may use it at once. */
+#ifndef TENDER_FETCH_CACHE_H
+#define TENDER_FETCH_CACHE_H
+
+#include "base/digest.h"
+#include "base/err.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Makes the folders. */
+int cache_prepare(const char *cache_dir, struct err *e) MUST_CHECK;
+/* "<cache_dir>/sha256/ab/abcd…". -1: the path would be too long. */
+int cache_path(const char *cache_dir, const char *sha256, char out[PATH_MAX], struct err *e) MUST_CHECK;
+/* Whether an entry is there (its bytes are not verified), and how long it is. */
+bool cache_has(const char *cache_dir, const char *sha256, uint64_t *size_bytes);
+/* Marks an entry as used now: pruning takes the longest unused first. */
+void cache_touch(const char *cache_dir, const char *sha256);
+/* Brings a synced file that lies in the cache's `partial/` to its place by rename, and syncs both folders. */
+int cache_commit(const char *cache_dir, const char *file_path, const char *sha256, struct err *e) MUST_CHECK;
+void cache_remove(const char *cache_dir, const char *sha256);
+
+#endif

@@ -1,0 +1,139 @@
+/* Keeps the cache within its limit: what is in use stays, what was unused longest goes first. */
+#include "base/files.h"
+#include "base/text.h"
+#include "fetch/cache.h"
+#include "fetch/fetch.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OLD_PARTIAL_SECONDS = 7 * 24 * 3600 };
+
+struct entry {
+    struct timespec used;
+    uint64_t bytes;
+    char sha256[DIGEST_HEX_BYTES];
+};
+
+struct entry_list {
+    size_t count, capacity;
+    struct entry *items;
+    uint64_t bytes;
+};
+
+/* Calls `visit` for each name in a folder that is there. */
+static int each_name(const char *folder,
+                     int (*visit)(void *context, const char *folder, const char *name, struct err *e),
+                     void *context, struct err *e)
+{
+    DIR *names = opendir(folder);
+    if (names == NULL)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(e, "can't open folder %s", folder);
+    int result = 0;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(names)) != NULL;)
+        if (entry->d_name[0] != '.')
+            result = visit(context, folder, entry->d_name, e);
+    closedir(names);
+    return result;
+}
+
+static int add_entry(void *context, const char *folder, const char *name, struct err *e)
+{
+    struct entry_list *list = context;
+    char path[PATH_MAX];
+    struct stat status;
+    if (!digest_is_hex(name) || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+        lstat(path, &status) < 0 || !S_ISREG(status.st_mode))
+        return 0;
+    if (list->count == list->capacity) {
+        size_t grown = list->capacity == 0 ? 64 : list->capacity * 2;
+        struct entry *items = realloc(list->items, grown * sizeof *items);
+        if (items == NULL)
+            return err_set(e, ERR_MEMORY, "out of memory");
+        list->items = items;
+        list->capacity = grown;
+    }
+    struct entry *entry = &list->items[list->count++];
+    *entry = (struct entry){.used = status.st_mtim, .bytes = (uint64_t)status.st_size};
+    memcpy(entry->sha256, name, DIGEST_HEX_BYTES);
+    list->bytes += entry->bytes;
+    return 0;
+}
+
+static int add_folder(void *context, const char *folder, const char *name, struct err *e)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return 0;
+    return each_name(path, add_entry, context, e);
+}
+
+/* One that another process works on is locked, and stays. */
+static int drop_old_partial(void *context, const char *folder, const char *name, struct err *e)
+{
+    const struct log *log = context;
+    char path[PATH_MAX];
+    struct stat status;
+    (void)e;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || lstat(path, &status) < 0 ||
+        time(NULL) - status.st_mtime < OLD_PARTIAL_SECONDS)
+        return 0;
+    CLEANUP(file_close_cleanup) int lock = -1;
+    struct err ignored;
+    err_init(&ignored);
+    if (text_ends_with(name, ".part") && file_lock(path, &lock, &ignored) < 0)
+        return 0;
+    if (unlink(path) == 0)
+        log_info(log, "prune", "removed the old partial download %s", name);
+    return 0;
+}
+
+static int compare_use(const void *a, const void *b)
+{
+    const struct timespec *first = &((const struct entry *)a)->used;
+    const struct timespec *second = &((const struct entry *)b)->used;
+    if (first->tv_sec != second->tv_sec)
+        return first->tv_sec < second->tv_sec ? -1 : 1;
+    return (first->tv_nsec > second->tv_nsec) - (first->tv_nsec < second->tv_nsec);
+}
+
+static bool is_in_use(const char *sha256, const char *const *in_use, size_t in_use_count)
+{
+    for (size_t i = 0; i < in_use_count; i++)
+        if (text_equal(sha256, in_use[i]))
+            return true;
+    return false;
+}
+
+int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
+                      size_t in_use_count, const struct log *log, struct err *e)
+{
+    char folder[PATH_MAX], size[TEXT_SIZE_BYTES];
+    struct entry_list list = {0};
+    if (snprintf(folder, sizeof folder, "%s/partial", cache_dir) >= (int)sizeof folder)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", cache_dir);
+    if (each_name(folder, drop_old_partial, (void *)(uintptr_t)log, e) < 0)
+        return -1;
+    snprintf(folder, sizeof folder, "%s/sha256", cache_dir);
+    if (max_bytes == 0)
+        return 0;
+    int result = each_name(folder, add_folder, &list, e);
+    if (result == 0 && list.count > 0)
+        qsort(list.items, list.count, sizeof *list.items, compare_use);
+    for (size_t i = 0; result == 0 && i < list.count && list.bytes > max_bytes; i++) {
+        const struct entry *entry = &list.items[i];
+        if (is_in_use(entry->sha256, in_use, in_use_count))
+            continue;
+        cache_remove(cache_dir, entry->sha256);
+        list.bytes -= entry->bytes;
+        log_info(log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
+                 text_size(entry->bytes, size));
+    }
+    free(list.items);
+    return result;
+}

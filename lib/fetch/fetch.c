@@ -1,0 +1,196 @@
+/* From what the plan asks for to files in the cache: merges equal requests, lets the transfers run side by
+ * side within their gates, and ends when each has its result. */
+#include "fetch/fetch.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "fetch/cache.h"
+#include "fetch/progress.h"
+#include "fetch/transfer.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_STEP_MS = 1000, RETRIES_PER_ROUND = 6, RETRIES_PER_ITEM = 2 };
+
+static bool is_same_download(const struct package_request *a, const struct package_request *b)
+{
+    return text_equal(a->url, b->url) && text_equal(a->sha256, b->sha256) && a->probe_only == b->probe_only;
+}
+
+/* One download serves all who want the same: it must satisfy the most demanding of them. */
+static int merge(struct package_request *into, const struct package_request *other, struct arena *arena,
+                 struct err *e)
+{
+    into->bytes_needed = into->bytes_needed || other->bytes_needed;
+    into->known_bytes_are_held = into->known_bytes_are_held && other->known_bytes_are_held;
+    if (into->known == NULL)
+        into->known = other->known;
+    size_t most = into->backup_urls.count + other->backup_urls.count;
+    if (other->backup_urls.count == 0 || into->backup_urls.items == other->backup_urls.items)
+        return 0;
+    const char **urls = arena_alloc_array(arena, most, sizeof *urls, e);
+    if (urls == NULL)
+        return -1;
+    size_t count = 0;
+    for (; count < into->backup_urls.count; count++)
+        urls[count] = into->backup_urls.items[count];
+    for (size_t i = 0; i < other->backup_urls.count; i++) {
+        bool is_new = true;
+        for (size_t j = 0; j < count; j++)
+            is_new = is_new && !text_equal(urls[j], other->backup_urls.items[i]);
+        if (is_new)
+            urls[count++] = other->backup_urls.items[i];
+    }
+    into->backup_urls = (struct string_list){.is_set = true, .count = count, .items = urls};
+    return 0;
+}
+
+static int assign(struct fetcher *fetcher, const struct package_request *requests, size_t count,
+                  size_t *transfer_of, struct package *results, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t found = 0;
+        while (found < fetcher->transfer_count &&
+               !is_same_download(&fetcher->transfers[found].request, &requests[i]))
+            found++;
+        transfer_of[i] = found;
+        if (found < fetcher->transfer_count) {
+            if (merge(&fetcher->transfers[found].request, &requests[i], fetcher->arena, e) < 0)
+                return -1;
+            continue;
+        }
+        transfer_init(&fetcher->transfers[found], fetcher, &requests[i], &results[i]);
+        fetcher->transfer_count++;
+    }
+    for (size_t i = 0; i < fetcher->transfer_count; i++)
+        if (transfer_prepare(&fetcher->transfers[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static int64_t now_ms(const struct fetcher *fetcher)
+{
+    return fetcher->options->clock->monotonic_ms(fetcher->options->clock->context);
+}
+
+static void advance_all(struct fetcher *fetcher)
+{
+    fetcher->is_dirty = false;
+    int64_t now = now_ms(fetcher);
+    for (size_t i = 0; i < fetcher->transfer_count && !err_is_set(&fetcher->fatal); i++)
+        transfer_advance(&fetcher->transfers[i], now);
+}
+
+/* When somebody must be looked at again, if nothing happens before. */
+static int64_t next_look(const struct fetcher *fetcher)
+{
+    int64_t next = now_ms(fetcher) + LONGEST_STEP_MS;
+    int64_t deadline = fetcher->options->deadline_monotonic_ms;
+    if (deadline > 0 && deadline < next)
+        next = deadline;
+    for (size_t i = 0; i < fetcher->transfer_count; i++) {
+        const struct transfer *transfer = &fetcher->transfers[i];
+        bool has_due = transfer->state == TRANSFER_LOCKED || transfer->state == TRANSFER_WAITING ||
+                       (transfer->state == TRANSFER_READY && transfer->due_ms > 0);
+        if (transfer->state == TRANSFER_CHECKING || transfer->state == TRANSFER_READING)
+            return 0;
+        if (has_due && transfer->due_ms < next)
+            next = transfer->due_ms;
+    }
+    return next;
+}
+
+static void end_all(struct fetcher *fetcher, enum package_state state, enum err_class class_,
+                    const char *text)
+{
+    for (size_t i = 0; i < fetcher->transfer_count; i++) {
+        struct transfer *transfer = &fetcher->transfers[i];
+        if (transfer->state == TRANSFER_FINISHED)
+            continue;
+        err_fill(&transfer->result->err, class_, "%s", text);
+        transfer_finish(transfer, state);
+    }
+}
+
+static int run(struct fetcher *fetcher, struct progress *progress, struct err *e)
+{
+    const struct fetch_options *options = fetcher->options;
+    fetcher->is_dirty = true;
+    int64_t next = 0;
+    while (fetcher->ended < fetcher->transfer_count) {
+        if (loop_stop_requested(options->loop) != LOOP_GO_ON) {
+            end_all(fetcher, PACKAGE_INTERRUPTED, ERR_INTERRUPTED, "interrupted; what arrived is kept");
+            break;
+        }
+        if (options->deadline_monotonic_ms > 0 && now_ms(fetcher) >= options->deadline_monotonic_ms) {
+            end_all(fetcher, PACKAGE_FAILED, ERR_NETWORK,
+                    "the run's deadline came first; what arrived is kept");
+            fetcher->failed = fetcher->transfer_count;
+            break;
+        }
+        if (fetcher->is_dirty || now_ms(fetcher) >= next) {
+            advance_all(fetcher);
+            next = fetcher->is_dirty ? 0 : next_look(fetcher);
+            progress_tell(progress, true);
+        }
+        if (fetcher->ended < fetcher->transfer_count && loop_step(options->loop, next, e) < 0)
+            err_fill(&fetcher->fatal, e->class, "%s", e->text);
+        if (err_is_set(&fetcher->fatal)) {
+            end_all(fetcher, PACKAGE_FAILED, fetcher->fatal.class, fetcher->fatal.text);
+            err_fill(e, fetcher->fatal.class, "%s", fetcher->fatal.text);
+            return -1;
+        }
+        progress_tell(progress, false);
+    }
+    progress_tell(progress, true);
+    return 0;
+}
+
+static void fetcher_done(struct fetcher *fetcher)
+{
+    for (size_t i = 0; i < fetcher->transfer_count; i++)
+        transfer_done(&fetcher->transfers[i]);
+    free(fetcher->transfers);
+    host_table_free(fetcher->hosts);
+}
+
+static int run_all(struct fetcher *fetcher, const struct package_request *requests, size_t count,
+                   size_t *transfer_of, struct package *results, struct err *e)
+{
+    const struct settings *settings = fetcher->options->settings;
+    struct host_limits limits = {
+        .parallel = settings->limits.parallel_per_host,
+        .retry_base = settings->retry.rounds * RETRIES_PER_ROUND,
+        .retry_per_item = RETRIES_PER_ITEM,
+    };
+    fetcher->hosts = host_table_new(&limits, e);
+    fetcher->transfers = calloc(count, sizeof *fetcher->transfers);
+    if (fetcher->hosts == NULL || fetcher->transfers == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    if (assign(fetcher, requests, count, transfer_of, results, e) < 0)
+        return -1;
+    CLEANUP(progress_cleanup) struct progress *progress = progress_new(fetcher, e);
+    if (progress == NULL)
+        return -1;
+    int result = run(fetcher, progress, e);
+    for (size_t i = 0; i < count; i++)
+        if (fetcher->transfers[transfer_of[i]].result != &results[i])
+            results[i] = *fetcher->transfers[transfer_of[i]].result;
+    return result;
+}
+
+int fetch_run(const struct fetch_options *options, const struct package_request *requests, size_t count,
+              struct arena *arena, struct package *results, struct err *e)
+{
+    if (count == 0)
+        return 0;
+    if (cache_prepare(options->cache_dir, e) < 0)
+        return -1;
+    struct fetcher fetcher = {.options = options, .arena = arena};
+    err_init(&fetcher.fatal);
+    size_t *transfer_of = calloc(count, sizeof *transfer_of);
+    int result = transfer_of == NULL ? err_set(e, ERR_MEMORY, "out of memory")
+                                     : run_all(&fetcher, requests, count, transfer_of, results, e);
+    fetcher_done(&fetcher);
+    free(transfer_of);
+    return result;
+}

@@ -1,0 +1,133 @@
+/* The sidecar of a partial file: lines of plain text, "end" last so that a cut one is noticed. */
+#include "fetch/partial_about.h"
+#include "base/files.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ABOUT_BYTES = 16 * 1024, BOOT_ID_BYTES = 64 };
+
+static const char first_line[] = "tender partial 1\n";
+
+/* Changes with each start of the machine: after a power cut the bytes on disk need not be those that were
+ * written. "" where the system does not say. */
+static void read_boot_id(char out[BOOT_ID_BYTES])
+{
+    out[0] = '\0';
+    CLEANUP(file_close_cleanup) int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    ssize_t got = read(file, out, BOOT_ID_BYTES - 1);
+    out[got < 0 ? 0 : got] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+}
+
+static const char *value_of(char *line, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(line, name, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+static int take_text(char **slot, const char *value, struct err *e)
+{
+    free(*slot);
+    *slot = strdup(value);
+    return *slot == NULL ? err_set(e, ERR_MEMORY, "out of memory") : 0;
+}
+
+static int take_line(struct partial *partial, char *line, char boot_id[BOOT_ID_BYTES], struct err *e)
+{
+    const char *value;
+    if ((value = value_of(line, "boot")) != NULL) {
+        snprintf(boot_id, BOOT_ID_BYTES, "%s", value);
+    } else if ((value = value_of(line, "source")) != NULL && digest_is_hex(value)) {
+        memcpy(partial->source, value, DIGEST_HEX_BYTES);
+    } else if ((value = value_of(line, "validator")) != NULL) {
+        return take_text(&partial->validator, value, e);
+    } else if ((value = value_of(line, "name")) != NULL) {
+        return take_text(&partial->file_name, value, e);
+    } else if ((value = value_of(line, "size")) != NULL) {
+        char *end;
+        long long size = strtoll(value, &end, 10);
+        partial->expected_bytes = end != value && *end == '\0' && size >= 0 ? size : -1;
+    }
+    return 0;
+}
+
+int about_read(struct partial *partial, bool is_pinned, struct err *e)
+{
+    struct buf text = BUF_INIT(ABOUT_BYTES);
+    char boot_id[BOOT_ID_BYTES] = "", own_boot_id[BOOT_ID_BYTES];
+    bool has_end = false;
+    if (file_read(partial->about, &text, e) < 0) {
+        buf_done(&text);
+        return -1;
+    }
+    int result = text_starts_with(buf_text(&text), first_line) ? 0 : -1;
+    char *rest = text.bytes;
+    for (char *line; result == 0 && !has_end && (line = strsep(&rest, "\n")) != NULL;) {
+        has_end = strcmp(line, "end") == 0;
+        result = take_line(partial, line, boot_id, e);
+    }
+    read_boot_id(own_boot_id);
+    bool is_same_boot = own_boot_id[0] != '\0' && strcmp(boot_id, own_boot_id) == 0;
+    if (!has_end || (!is_same_boot && !is_pinned))
+        result = -1;
+    buf_done(&text);
+    return result;
+}
+
+static int compose(const struct partial *partial, struct buf *text, struct err *e)
+{
+    char boot_id[BOOT_ID_BYTES];
+    read_boot_id(boot_id);
+    if (buf_printf(text, e, "%sboot %s\nsource %s\n", first_line, boot_id, partial->source) < 0)
+        return -1;
+    if (partial->validator != NULL && buf_printf(text, e, "validator %s\n", partial->validator) < 0)
+        return -1;
+    if (partial->expected_bytes >= 0 &&
+        buf_printf(text, e, "size %lld\n", (long long)partial->expected_bytes) < 0)
+        return -1;
+    if (partial->file_name != NULL && buf_printf(text, e, "name %s\n", partial->file_name) < 0)
+        return -1;
+    return buf_add_text(text, "end\n", e);
+}
+
+/* By rename, but not synced: it speaks of this start of the machine only, and a lost one costs a download. */
+static int write_by_rename(const char *path, const struct buf *text, struct err *e)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", path);
+    CLEANUP(file_close_cleanup)
+    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return err_set_errno(e, "can't create %s", temporary);
+    if (file_write_all(file, text->bytes, text->length, e) < 0) {
+        unlink(temporary);
+        return err_prefix(e, "%s", temporary);
+    }
+    int closing = file;
+    file = -1;
+    if (close(closing) < 0 || rename(temporary, path) < 0) {
+        err_fill_errno(e, "can't write %s", path);
+        unlink(temporary);
+        return -1;
+    }
+    return 0;
+}
+
+int about_write(const struct partial *partial, struct err *e)
+{
+    struct buf text = BUF_INIT(ABOUT_BYTES);
+    int result = compose(partial, &text, e);
+    if (result == 0)
+        result = write_by_rename(partial->about, &text, e);
+    buf_done(&text);
+    return result;
+}

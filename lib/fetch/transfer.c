@@ -1,0 +1,456 @@
+/* The state machine of one download. fetch.c calls transfer_advance() whenever something may have changed;
+ * what an exchange brings comes in through transfer_outcome.c. */
+#include "fetch/transfer.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "fetch/cache.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HASH_SLICE_BYTES = 4 * 1024 * 1024, LOCK_LOOK_MS = 500, MAX_VISITED_BYTES = 1024 * 1024 };
+
+void transfer_init(struct transfer *transfer, struct fetcher *fetcher, const struct package_request *request,
+                   struct package *result)
+{
+    *transfer = (struct transfer){
+        .fetcher = fetcher,
+        .request = *request,
+        .result = result,
+        .name = request->name != NULL ? request->name : "package",
+        .visited = BUF_INIT(MAX_VISITED_BYTES),
+        .retry_after_ms = -1,
+    };
+    partial_init(&transfer->partial);
+    partial_init(&transfer->check);
+    *result = (struct package){.state = PACKAGE_INTERRUPTED};
+    err_init(&result->err);
+}
+
+void transfer_done(struct transfer *transfer)
+{
+    if (transfer->exchange != NULL)
+        http_cancel(transfer->exchange);
+    transfer->exchange = NULL;
+    transfer_end_chain(transfer);
+    buf_done(&transfer->visited);
+    partial_done(&transfer->partial);
+    partial_forget(&transfer->check);
+}
+
+int64_t transfer_now(const struct transfer *transfer)
+{
+    const struct clock *clock = transfer->fetcher->options->clock;
+    return clock->monotonic_ms(clock->context);
+}
+
+static bool holds_slot(enum transfer_state state)
+{
+    return state == TRANSFER_CHECKING || state == TRANSFER_READING || state == TRANSFER_REQUESTING;
+}
+
+void transfer_set_state(struct transfer *transfer, enum transfer_state state)
+{
+    struct fetcher *fetcher = transfer->fetcher;
+    fetcher->busy += (holds_slot(state) ? 1 : 0) - (holds_slot(transfer->state) ? 1 : 0);
+    if (state == TRANSFER_READY)
+        transfer->ready_since_ms = transfer_now(transfer);
+    transfer->state = state;
+    fetcher->is_dirty = true;
+}
+
+void transfer_finish(struct transfer *transfer, enum package_state state)
+{
+    if (transfer->state == TRANSFER_FINISHED)
+        return;
+    if (transfer->exchange != NULL) {
+        http_cancel(transfer->exchange);
+        transfer->exchange = NULL;
+        host_end(transfer->hop_host, HOST_NEUTRAL);
+    }
+    transfer_close_attempt(transfer, state == PACKAGE_INTERRUPTED ? "interrupted" : "stopped");
+    transfer->result->state = state;
+    transfer_set_state(transfer, TRANSFER_FINISHED);
+    transfer->fetcher->ended++;
+    if (state == PACKAGE_FAILED)
+        transfer->fetcher->failed++;
+    transfer_done(transfer);
+}
+
+void transfer_fail(struct transfer *transfer, enum err_class class_, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    err_fill(&transfer->result->err, class_, "%s", text);
+    struct log_field fields[] = {LOG_TEXT("package", transfer->name)};
+    log_event(transfer->fetcher->options->log, LOG_ERROR, "failed", fields, ARRAY_LENGTH(fields), "%s: %s",
+              transfer->name, text);
+    transfer_finish(transfer, PACKAGE_FAILED);
+}
+
+void transfer_fatal(struct transfer *transfer, const struct err *e)
+{
+    err_fill(&transfer->fetcher->fatal, e->class, "%s: %s", transfer->name, e->text);
+    err_fill(&transfer->result->err, e->class, "%s", e->text);
+    transfer_finish(transfer, PACKAGE_FAILED);
+}
+
+/* A local error in one transfer: memory is fatal, everything else fails the item. */
+static void fail_locally(struct transfer *transfer, const struct err *e)
+{
+    if (e->class == ERR_MEMORY)
+        transfer_fatal(transfer, e);
+    else
+        transfer_fail(transfer, e->class, "%s", e->text);
+}
+
+static int add_source(struct transfer *transfer, const char *url, struct err *e)
+{
+    struct fetcher *fetcher = transfer->fetcher;
+    struct source *source = &transfer->sources.items[transfer->sources.count];
+    char shown[URL_TEXT_BYTES];
+    *source = (struct source){.url = url};
+    if (!url_is_http(url)) {
+        source->is_out = true;
+        source->last_cause =
+            transfer_text(transfer,
+                          "%s: only http:// and https:// URLs are fetched (fetch it by other means "
+                          "and publish it there)",
+                          url_redact(url, shown, sizeof shown));
+    }
+    source->host = host_of_url(fetcher->hosts, url, e);
+    if (source->host == NULL)
+        return -1;
+    transfer->sources.count++;
+    return 0;
+}
+
+static int name_partial(struct transfer *transfer, struct err *e)
+{
+    const struct package_request *request = &transfer->request;
+    char hex[DIGEST_HEX_BYTES];
+    if (request->sha256 != NULL) {
+        snprintf(transfer->key, sizeof transfer->key, "%s", request->sha256);
+        return 0;
+    }
+    if (digest_bytes(request->url, strlen(request->url), hex, e) < 0)
+        return -1;
+    snprintf(transfer->key, sizeof transfer->key, "url-%s", hex);
+    return 0;
+}
+
+int transfer_prepare(struct transfer *transfer, struct err *e)
+{
+    const struct package_request *request = &transfer->request;
+    const struct settings *settings = transfer->fetcher->options->settings;
+    /* A probe compares with what the primary URL said last: no other source can answer that. */
+    size_t backups = request->probe_only ? 0 : request->backup_urls.count;
+    size_t count = 1 + backups;
+    transfer->sources.items =
+        arena_alloc_array(transfer->fetcher->arena, count, sizeof *transfer->sources.items, e);
+    if (transfer->sources.items == NULL || add_source(transfer, request->url, e) < 0)
+        return -1;
+    for (size_t i = 0; i < backups; i++)
+        if (add_source(transfer, request->backup_urls.items[i], e) < 0)
+            return -1;
+    const struct source_rule *rule = settings_source_for(settings, request->url);
+    transfer->policy = rule != NULL ? &rule->retry : &settings->retry;
+    return name_partial(transfer, e);
+}
+
+static bool has_validator(const struct remembered_validator *known)
+{
+    return known != NULL && (!text_is_empty(known->etag) || !text_is_empty(known->last_modified)) &&
+           !text_is_empty(known->sha256);
+}
+
+/* A 304 is worth asking for only where the remembered bytes are somewhere. */
+static bool may_ask_conditionally(const struct transfer *transfer)
+{
+    const struct package_request *request = &transfer->request;
+    if (request->sha256 != NULL || !has_validator(request->known))
+        return false;
+    if (request->probe_only)
+        return true;
+    bool is_cached = cache_has(transfer->fetcher->options->cache_dir, request->known->sha256, NULL);
+    return is_cached || (request->known_bytes_are_held && !request->bytes_needed);
+}
+
+void transfer_check_cached(struct transfer *transfer, const char *sha256)
+{
+    struct partial *check = &transfer->check;
+    struct stat status;
+    struct err e;
+    char path[PATH_MAX];
+    err_init(&e);
+    partial_forget(check);
+    check->digest = digest_new(&e);
+    if (check->digest == NULL || cache_path(transfer->fetcher->options->cache_dir, sha256, path, &e) < 0) {
+        fail_locally(transfer, &e);
+        return;
+    }
+    check->path = strdup(path);
+    check->file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (check->path == NULL) {
+        err_fill(&e, ERR_MEMORY, "out of memory");
+        fail_locally(transfer, &e);
+        return;
+    }
+    memcpy(check->source, sha256, DIGEST_HEX_BYTES);
+    check->size_bytes = check->file >= 0 && fstat(check->file, &status) == 0 ? (uint64_t)status.st_size : 0;
+    transfer_set_state(transfer, TRANSFER_CHECKING);
+}
+
+static void keep_cached(struct transfer *transfer)
+{
+    struct package *result = transfer->result;
+    const struct remembered_validator *known = transfer->request.known;
+    char name[256];
+    const char *known_name =
+        known != NULL && text_equal(known->sha256, transfer->check.source) && !text_is_empty(known->file_name)
+            ? known->file_name
+            : NULL;
+    if (known_name == NULL)
+        url_file_name(transfer->request.url, name, sizeof name);
+    else
+        snprintf(name, sizeof name, "%s", known_name);
+    result->sha256 = transfer_text(transfer, "%s", transfer->check.source);
+    result->path = transfer_text(transfer, "%s", transfer->check.path);
+    result->file_name = transfer_text(transfer, "%s", name[0] == '\0' ? "package" : name);
+    result->size_bytes = transfer->check.size_bytes;
+    cache_touch(transfer->fetcher->options->cache_dir, result->sha256);
+    transfer_finish(transfer, PACKAGE_CACHED);
+}
+
+static void open_partial(struct transfer *transfer)
+{
+    struct err e;
+    err_init(&e);
+    const struct package_request *request = &transfer->request;
+    const struct fetch_options *options = transfer->fetcher->options;
+    if (partial_open(&transfer->partial, options->cache_dir, transfer->key, request->sha256 != NULL, &e) <
+        0) {
+        if (e.class == ERR_LOCKED) {
+            transfer->due_ms = transfer_now(transfer) + LOCK_LOOK_MS;
+            transfer_set_state(transfer, TRANSFER_LOCKED);
+            return;
+        }
+        fail_locally(transfer, &e);
+        return;
+    }
+    struct partial *partial = &transfer->partial;
+    /* All there, but not proven by a pinned digest: the server's word on the last byte proves the version. */
+    if (request->sha256 == NULL && partial->size_bytes > 0 &&
+        (int64_t)partial->size_bytes == partial->expected_bytes &&
+        partial_cut(partial, partial->size_bytes - 1, &e) < 0) {
+        fail_locally(transfer, &e);
+        return;
+    }
+    transfer->highest_bytes = transfer->progress_base = partial->size_bytes;
+    transfer_set_state(transfer, partial->size_bytes > 0 ? TRANSFER_READING : TRANSFER_READY);
+}
+
+/* From the queue, from a lock, from a back-off that kept nothing: what does the disk have? */
+static void begin(struct transfer *transfer)
+{
+    const struct package_request *request = &transfer->request;
+    if (!transfer->has_begun) {
+        transfer->has_begun = true;
+        transfer->progress_ms = transfer_now(transfer);
+        transfer->is_conditional = may_ask_conditionally(transfer);
+    }
+    if (request->sha256 != NULL && cache_has(transfer->fetcher->options->cache_dir, request->sha256, NULL)) {
+        transfer_check_cached(transfer, request->sha256);
+        return;
+    }
+    if (!source_any_left(&transfer->sources)) {
+        transfer_fail(transfer, ERR_CONFIG, "%s", transfer->sources.items[0].last_cause);
+        return;
+    }
+    if (!request->probe_only) {
+        open_partial(transfer);
+        return;
+    }
+    if (transfer->is_conditional)
+        transfer_set_state(transfer, TRANSFER_READY);
+    else
+        transfer_finish(transfer, PACKAGE_UNKNOWN);
+}
+
+static void continue_checking(struct transfer *transfer)
+{
+    struct partial *check = &transfer->check;
+    const char *cache_dir = transfer->fetcher->options->cache_dir;
+    char hex[DIGEST_HEX_BYTES];
+    struct err e;
+    err_init(&e);
+    if (check->file < 0 || partial_hash_slice(check, HASH_SLICE_BYTES, &e) < 0) {
+        if (e.class == ERR_MEMORY) {
+            transfer_fatal(transfer, &e);
+            return;
+        }
+        check->size_bytes = check->hashed_bytes; /* unreadable: as good as corrupt */
+        memset(hex, 0, sizeof hex);
+    } else if (check->hashed_bytes < check->size_bytes) {
+        return;
+    } else if (digest_finish(check->digest, hex, &e) < 0) {
+        fail_locally(transfer, &e);
+        return;
+    }
+    if (strcmp(hex, check->source) == 0) {
+        keep_cached(transfer);
+        return;
+    }
+    log_warning(transfer->fetcher->options->log, "cache",
+                "%s: the cached file is damaged (sha256 %.8s…); it is removed and fetched again",
+                transfer->name, check->source);
+    cache_remove(cache_dir, check->source);
+    partial_forget(check);
+    transfer->is_conditional = false;
+    if (transfer->request.probe_only || partial_is_open(&transfer->partial))
+        transfer_set_state(transfer, TRANSFER_READY);
+    else
+        begin(transfer);
+}
+
+static void continue_reading(struct transfer *transfer)
+{
+    struct partial *partial = &transfer->partial;
+    struct err e;
+    err_init(&e);
+    if (partial_hash_slice(partial, HASH_SLICE_BYTES, &e) < 0) {
+        if (e.class == ERR_MEMORY) {
+            transfer_fatal(transfer, &e);
+            return;
+        }
+        err_init(&e);
+        if (partial_restart(partial, &e) < 0) {
+            fail_locally(transfer, &e);
+            return;
+        }
+    }
+    if (partial->hashed_bytes < partial->size_bytes)
+        return;
+    bool is_whole = transfer->request.sha256 != NULL && partial->size_bytes > 0 &&
+                    (int64_t)partial->size_bytes == partial->expected_bytes;
+    if (is_whole)
+        transfer_complete(transfer);
+    else
+        transfer_set_state(transfer, TRANSFER_READY);
+}
+
+/* Asks if the gates let it; otherwise says in due_ms when to look again. */
+static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_free)
+{
+    struct err e;
+    err_init(&e);
+    transfer->due_ms = 0;
+    if (!transfer->request.probe_only && !partial_is_open(&transfer->partial)) {
+        if (slot_is_free)
+            begin(transfer);
+        return;
+    }
+    if (transfer->hop_url == NULL) {
+        struct source *source = source_next(&transfer->sources, now_ms);
+        if (source == NULL) {
+            transfer_fail(transfer, ERR_SERVER, "no source is left");
+            return;
+        }
+        if (host_parked_until(source->host) > now_ms) {
+            transfer->due_ms = host_parked_until(source->host);
+            return;
+        }
+        if (!slot_is_free || !host_is_open(source->host, now_ms))
+            return;
+        if (transfer_begin_chain(transfer, source, &e) < 0) {
+            fail_locally(transfer, &e);
+            return;
+        }
+    } else if (!slot_is_free || !host_is_open(transfer->hop_host, now_ms)) {
+        int64_t parked = host_parked_until(transfer->hop_host);
+        transfer->due_ms = parked > now_ms ? parked : 0;
+        return;
+    }
+    /* Waiting for a gate is nobody's lack of progress. */
+    transfer->progress_ms += now_ms - transfer->ready_since_ms;
+    transfer_ask(transfer);
+}
+
+static void look_at_lock(struct transfer *transfer, int64_t now_ms)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (snprintf(path, sizeof path, "%s/partial/%s.part", transfer->fetcher->options->cache_dir,
+                 transfer->key) < (int)sizeof path &&
+        stat(path, &status) == 0 && (uint64_t)status.st_size != transfer->locked_size) {
+        transfer->locked_size = (uint64_t)status.st_size;
+        transfer->progress_ms = now_ms;
+    }
+    begin(transfer);
+}
+
+void transfer_note_progress(struct transfer *transfer, int64_t now_ms)
+{
+    if (transfer->partial.size_bytes > transfer->highest_bytes)
+        transfer->highest_bytes = transfer->partial.size_bytes;
+    if (transfer->highest_bytes - transfer->progress_base >= PROGRESS_BYTES) {
+        transfer->progress_base = transfer->highest_bytes;
+        transfer->progress_ms = now_ms;
+    }
+}
+
+static bool is_out_of_time(struct transfer *transfer, int64_t now_ms)
+{
+    int64_t limit = transfer->fetcher->options->settings->limits.item_timeout_ms;
+    if (limit <= 0 || !transfer->has_begun || transfer->state == TRANSFER_READY)
+        return false;
+    return now_ms - transfer->progress_ms >= limit;
+}
+
+void transfer_advance(struct transfer *transfer, int64_t now_ms)
+{
+    struct fetcher *fetcher = transfer->fetcher;
+    bool slot_is_free = fetcher->busy < fetcher->options->settings->limits.parallel;
+    if (transfer->state != TRANSFER_FINISHED && is_out_of_time(transfer, now_ms)) {
+        char duration[CLOCK_TEXT_BYTES];
+        transfer_fail(transfer, ERR_NETWORK,
+                      "given up: less than 1 MiB of progress in %s (item timeout); last: %s",
+                      clock_duration_text(fetcher->options->settings->limits.item_timeout_ms, duration),
+                      transfer->cause_text != NULL ? transfer->cause_text : "still under way");
+        return;
+    }
+    switch (transfer->state) {
+    case TRANSFER_QUEUED:
+        if (slot_is_free)
+            begin(transfer);
+        return;
+    case TRANSFER_CHECKING:
+        continue_checking(transfer);
+        return;
+    case TRANSFER_LOCKED:
+        if (now_ms >= transfer->due_ms)
+            look_at_lock(transfer, now_ms);
+        return;
+    case TRANSFER_READING:
+        continue_reading(transfer);
+        return;
+    case TRANSFER_READY:
+        ask_if_open(transfer, now_ms, slot_is_free);
+        return;
+    case TRANSFER_WAITING:
+        if (now_ms >= transfer->due_ms) {
+            transfer->waited_ms += now_ms - transfer->wait_began_ms;
+            transfer_set_state(transfer, TRANSFER_READY);
+        }
+        return;
+    case TRANSFER_REQUESTING:
+    case TRANSFER_FINISHED:
+        return;
+    }
+}

@@ -1,0 +1,150 @@
+/* One item's way from its sources into the cache: an explicit state machine, driven by fetch.c. Inside of
+ * lib/fetch only. */
+#ifndef TENDER_FETCH_TRANSFER_H
+#define TENDER_FETCH_TRANSFER_H
+
+#include "fetch/fetch.h"
+#include "fetch/partial.h"
+#include "fetch/source.h"
+
+enum { PROGRESS_BYTES = 1024 * 1024 }; /* an attempt that brought so much is progress */
+
+/* What all transfers of a run share. */
+struct fetcher {
+    const struct fetch_options *options;
+    struct arena *arena;
+    struct host_table *hosts;
+    size_t transfer_count;
+    struct transfer *transfers;
+    int64_t busy; /* transfers that hold one of the run's slots */
+    size_t ended, failed;
+    uint64_t received_bytes;
+    bool is_dirty;    /* some transfer's state changed: look at all of them again */
+    struct err fatal; /* ends the run */
+};
+
+enum transfer_state {
+    TRANSFER_QUEUED,     /* not begun; needs a slot of the run */
+    TRANSFER_CHECKING,   /* the cache has it: its digest is computed, slice by slice */
+    TRANSFER_LOCKED,     /* somebody else is at the same file: looked at again at due_ms */
+    TRANSFER_READING,    /* what a former run left is hashed, slice by slice */
+    TRANSFER_READY,      /* wants to ask a source (or the next hop): needs a slot and its host's gate */
+    TRANSFER_REQUESTING, /* an exchange is under way */
+    TRANSFER_WAITING,    /* back-off, until due_ms */
+    TRANSFER_FINISHED,   /* the result is filled */
+};
+
+/* What the answer's headers made of the exchange. */
+enum verdict {
+    VERDICT_NONE,         /* no headers yet */
+    VERDICT_BODY,         /* the body is taken into the partial */
+    VERDICT_REDIRECT,     /* the next hop is in redirect_url */
+    VERDICT_NOT_MODIFIED, /* a 304 that counts */
+    VERDICT_CHANGED,      /* a probe's 200 or 206 */
+    VERDICT_COMPLETE,     /* a 416 that says that the partial is all */
+    VERDICT_NO_SPLICE,    /* an answer to a range that can't be continued by */
+    VERDICT_STATUS,       /* the status says no */
+    VERDICT_REFUSED,      /* we say no: cause and cause_text */
+    VERDICT_LOCAL,        /* the disk says no: cause_text */
+};
+
+struct transfer {
+    struct fetcher *fetcher;
+    struct package_request request; /* merged from all that ask for the same; borrowed strings */
+    const char *name;
+    struct package *result; /* the caller's */
+    struct source_list sources;
+    const struct retry_policy *policy;
+    enum transfer_state state;
+    int64_t due_ms;
+    bool has_begun;
+
+    struct partial partial;
+    char key[DIGEST_HEX_BYTES + 8]; /* the partial's name */
+    struct partial check;           /* the cached file that is verified */
+    bool is_conditional;            /* validators may be sent */
+    uint64_t locked_size;           /* of the file that somebody else fills */
+
+    /* the chain of hops that is under way */
+    struct source *source;
+    char *hop_url; /* NULL: no chain; owned */
+    struct host *hop_host;
+    int64_t hop_count;
+    struct buf visited; /* "\nurl\n…" */
+    struct http_exchange *exchange;
+    enum verdict verdict;
+    enum retry_cause cause;
+    const char *cause_text; /* arena */
+    char *redirect_url;     /* owned */
+    bool has_sent_range, has_sent_condition, has_sniffed;
+    uint64_t discarded_bytes;
+    int64_t retry_after_ms;
+    const char *content_type, *etag, *last_modified; /* of the last body; arena */
+
+    /* the attempt */
+    struct attempt attempt;
+    int64_t attempt_started_ms;
+    bool attempt_is_open;
+    char remote_address[64]; /* of the last exchange */
+    int64_t waited_ms;       /* since the last attempt */
+    int64_t wait_began_ms;
+    size_t attempt_capacity;
+
+    /* over all attempts */
+    int64_t requests;
+    uint64_t highest_bytes; /* the most that was ever kept: progress is what goes beyond */
+    uint64_t attempt_base;  /* highest_bytes when the attempt began */
+    uint64_t progress_base; /* highest_bytes at the last progress of 1 MiB */
+    int64_t progress_ms;    /* when that was */
+    int64_t ready_since_ms;
+    bool had_clean_restart;                /* after a mismatch of a resumed body */
+    uint64_t rate_bytes, bytes_per_second; /* for progress reports */
+};
+
+/* transfer.c */
+void transfer_init(struct transfer *transfer, struct fetcher *fetcher, const struct package_request *request,
+                   struct package *result);
+int transfer_prepare(struct transfer *transfer, struct err *e) MUST_CHECK; /* its sources */
+void transfer_done(struct transfer *transfer);
+/* Does what can be done now. */
+void transfer_advance(struct transfer *transfer, int64_t now_ms);
+/* The one way out: fills the result's state and frees everything. Idempotent. */
+void transfer_finish(struct transfer *transfer, enum package_state state);
+void transfer_fail(struct transfer *transfer, enum err_class class_, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+void transfer_set_state(struct transfer *transfer, enum transfer_state state);
+void transfer_fatal(struct transfer *transfer, const struct err *e);
+/* What the item timeout measures. */
+void transfer_note_progress(struct transfer *transfer, int64_t now_ms);
+int64_t transfer_now(const struct transfer *transfer);
+/* The cached entry `sha256` counts once its bytes were verified. */
+void transfer_check_cached(struct transfer *transfer, const char *sha256);
+
+/* transfer_request.c */
+void transfer_ask(struct transfer *transfer); /* hop_url, from source */
+int transfer_begin_chain(struct transfer *transfer, struct source *source, struct err *e) MUST_CHECK;
+void transfer_end_chain(struct transfer *transfer);
+
+/* transfer_answer.c */
+enum verdict transfer_judge(struct transfer *transfer, const struct http_answer *answer);
+
+/* transfer_body.c */
+int transfer_take(struct transfer *transfer, const void *bytes, size_t length);
+void transfer_complete(struct transfer *transfer); /* all bytes are here */
+
+/* transfer_outcome.c: after an exchange */
+void transfer_answered(struct transfer *transfer, const struct http_answer *answer);
+void transfer_failed_for_now(struct transfer *transfer, const char *cause);
+void transfer_failed_for_good(struct transfer *transfer, const char *cause);
+void transfer_again_at_once(struct transfer *transfer, const char *cause);
+
+/* transfer_report.c */
+void transfer_open_attempt(struct transfer *transfer);
+void transfer_close_attempt(struct transfer *transfer, const char *cause);
+void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_t wait_ms);
+/* Text in the run's arena; a constant when memory is out. */
+const char *transfer_text(struct transfer *transfer, const char *format, ...) PRINTF_LIKE(2, 3);
+const char *transfer_describe_status(struct transfer *transfer, int status);
+const char *transfer_describe_failure(struct transfer *transfer, const struct http_answer *answer);
+
+#endif

@@ -1,0 +1,248 @@
+/* What an answer's headers mean for the file: take the body, from the start or where the partial ends, go
+ * elsewhere, or leave it. Nothing is believed that was not asked for. */
+#include "base/files.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "fetch/disposition.h"
+#include "fetch/origin.h"
+#include "fetch/range.h"
+#include "fetch/sniff.h"
+#include "fetch/transfer.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static enum verdict refuse(struct transfer *transfer, enum retry_cause cause, const char *text)
+{
+    transfer->cause = cause;
+    transfer->cause_text = text;
+    return VERDICT_REFUSED;
+}
+
+static enum verdict local_trouble(struct transfer *transfer, const struct err *e)
+{
+    if (e->class == ERR_MEMORY)
+        err_fill(&transfer->fetcher->fatal, ERR_MEMORY, "%s", e->text);
+    transfer->cause_text = transfer_text(transfer, "%s", e->text);
+    return VERDICT_LOCAL;
+}
+
+static bool is_encoded(const struct http_answer *answer)
+{
+    const char *encoding = http_header(answer, "Content-Encoding");
+    return !text_is_empty(encoding) && strcasecmp(encoding, "identity") != 0;
+}
+
+static void remember_headers(struct transfer *transfer, const struct http_answer *answer)
+{
+    const char *type = http_header(answer, "Content-Type");
+    const char *etag = http_header(answer, "ETag");
+    const char *modified = http_header(answer, "Last-Modified");
+    transfer->content_type = type == NULL ? NULL : transfer_text(transfer, "%.100s", type);
+    transfer->etag = etag == NULL ? "" : transfer_text(transfer, "%s", etag);
+    transfer->last_modified = modified == NULL ? "" : transfer_text(transfer, "%s", modified);
+}
+
+static enum verdict judge_redirect(struct transfer *transfer, const struct http_answer *answer)
+{
+    const struct limits *limits = &transfer->fetcher->options->settings->limits;
+    const char *target = answer->redirect_url;
+    char shown[URL_TEXT_BYTES];
+    if (target == NULL)
+        return refuse(transfer, CAUSE_BAD_REDIRECT,
+                      transfer_text(transfer, "HTTP %d without a target", answer->status));
+    url_redact(target, shown, sizeof shown);
+    if (!url_is_http(target))
+        return refuse(transfer, CAUSE_BAD_REDIRECT,
+                      transfer_text(transfer, "redirect to %s: only http and https are followed", shown));
+    if (origin_is_https(transfer->hop_url) && !origin_is_https(target))
+        return refuse(transfer, CAUSE_BAD_REDIRECT,
+                      transfer_text(transfer, "redirect from https to %s is not followed", shown));
+    if (transfer->hop_count >= limits->max_redirects)
+        return refuse(transfer, CAUSE_REDIRECT_LOOP,
+                      transfer_text(transfer, "more than %lld redirects, the last to %s",
+                                    (long long)limits->max_redirects, shown));
+    transfer->redirect_url = origin_carry_userinfo(transfer->hop_url, target);
+    if (transfer->redirect_url == NULL) {
+        struct err e;
+        err_init(&e);
+        err_fill(&e, ERR_MEMORY, "out of memory");
+        return local_trouble(transfer, &e);
+    }
+    return VERDICT_REDIRECT;
+}
+
+/* What all transfers under way will still write. */
+static uint64_t promised_bytes(const struct fetcher *fetcher, const struct transfer *except)
+{
+    uint64_t promised = 0;
+    for (size_t i = 0; i < fetcher->transfer_count; i++) {
+        const struct transfer *other = &fetcher->transfers[i];
+        const struct partial *partial = &other->partial;
+        if (other != except && other->state == TRANSFER_REQUESTING && partial->file >= 0 &&
+            partial->expected_bytes > (int64_t)partial->size_bytes)
+            promised += (uint64_t)partial->expected_bytes - partial->size_bytes;
+    }
+    return promised;
+}
+
+/* VERDICT_BODY if a file of that length may come. */
+static enum verdict check_size(struct transfer *transfer, int64_t total_bytes, uint64_t offset)
+{
+    const struct fetch_options *options = transfer->fetcher->options;
+    char size[TEXT_SIZE_BYTES], other[TEXT_SIZE_BYTES];
+    struct err e;
+    err_init(&e);
+    if (total_bytes < 0)
+        return VERDICT_BODY;
+    if (options->settings->limits.max_package_bytes > 0 &&
+        total_bytes > options->settings->limits.max_package_bytes)
+        return refuse(transfer, CAUSE_TOO_LARGE,
+                      transfer_text(transfer, "too large: %s announced, the limit is %s",
+                                    text_size((uint64_t)total_bytes, size),
+                                    text_size((uint64_t)options->settings->limits.max_package_bytes, other)));
+    uint64_t free_bytes,
+        needed = (uint64_t)total_bytes - offset + promised_bytes(transfer->fetcher, transfer);
+    if (folder_free_bytes(options->cache_dir, &free_bytes, &e) < 0)
+        return local_trouble(transfer, &e);
+    if (needed > free_bytes)
+        return refuse(
+            transfer, CAUSE_NO_SPACE,
+            transfer_text(transfer, "no disk space: %s needed with the other downloads, %s free in %s",
+                          text_size(needed, size), text_size(free_bytes, other), options->cache_dir));
+    return VERDICT_BODY;
+}
+
+static const char *choose_name(struct transfer *transfer, const struct http_answer *answer,
+                               char out[FILE_NAME_BYTES])
+{
+    return disposition_choose(http_header(answer, "Content-Disposition"), transfer->hop_url,
+                              transfer->request.url, out);
+}
+
+/* A whole body: whatever was kept gives way to it. */
+static enum verdict judge_whole(struct transfer *transfer, const struct http_answer *answer)
+{
+    struct partial *partial = &transfer->partial;
+    struct err e;
+    char name[FILE_NAME_BYTES];
+    err_init(&e);
+    choose_name(transfer, answer, name);
+    int64_t length = range_content_length(answer);
+    bool is_pinned = transfer->request.sha256 != NULL;
+    if (length == 0)
+        return refuse(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
+    if (is_encoded(answer) && !is_pinned && !sniff_knows(name))
+        return refuse(transfer, CAUSE_ENCODED,
+                      transfer_text(transfer, "sent with Content-Encoding %.40s, which was not asked for",
+                                    http_header(answer, "Content-Encoding")));
+    enum verdict verdict = check_size(transfer, length, 0);
+    if (verdict != VERDICT_BODY)
+        return verdict;
+    if (partial_restart(partial, &e) < 0)
+        return local_trouble(transfer, &e);
+    const char *validator = is_encoded(answer) ? NULL : range_strong_validator(answer);
+    if (partial_describe(partial, transfer->source->url, validator, length, name, &e) < 0)
+        return local_trouble(transfer, &e);
+    transfer->attempt.resumed_from = 0;
+    remember_headers(transfer, answer);
+    return VERDICT_BODY;
+}
+
+static bool can_splice(const struct transfer *transfer, const struct http_answer *answer,
+                       struct content_range *range)
+{
+    const struct partial *partial = &transfer->partial;
+    if (!transfer->has_sent_range || !range_parse(http_header(answer, "Content-Range"), range) ||
+        range->is_unsatisfied || !range->total_is_known || is_encoded(answer))
+        return false;
+    if (range->first != partial->size_bytes ||
+        (partial->expected_bytes >= 0 && range->total != (uint64_t)partial->expected_bytes))
+        return false;
+    /* A server that ignores If-Range and splices another version would say so here. */
+    const char *validator = range_strong_validator(answer);
+    bool is_same_source = partial_is_from(partial, transfer->source->url);
+    return !is_same_source || partial->validator == NULL || validator == NULL ||
+           strcmp(validator, partial->validator) == 0;
+}
+
+static enum verdict judge_part(struct transfer *transfer, const struct http_answer *answer)
+{
+    struct partial *partial = &transfer->partial;
+    struct content_range range;
+    struct err e;
+    char name[FILE_NAME_BYTES];
+    err_init(&e);
+    if (!can_splice(transfer, answer, &range))
+        return VERDICT_NO_SPLICE;
+    enum verdict verdict = check_size(transfer, (int64_t)range.total, partial->size_bytes);
+    if (verdict != VERDICT_BODY)
+        return verdict;
+    bool is_same_source = partial_is_from(partial, transfer->source->url);
+    if (!is_same_source || partial->expected_bytes < 0) {
+        const char *validator = range_strong_validator(answer);
+        const char *kept = is_same_source && validator == NULL && partial->validator != NULL
+                               ? transfer_text(transfer, "%s", partial->validator)
+                               : validator;
+        choose_name(transfer, answer, name);
+        if (partial_describe(partial, transfer->source->url, kept, (int64_t)range.total, name, &e) < 0)
+            return local_trouble(transfer, &e);
+    }
+    partial->is_resumed = true;
+    remember_headers(transfer, answer);
+    return VERDICT_BODY;
+}
+
+static enum verdict judge_unsatisfied(struct transfer *transfer, const struct http_answer *answer)
+{
+    struct content_range range;
+    if (!transfer->has_sent_range)
+        return VERDICT_STATUS;
+    bool is_all = range_parse(http_header(answer, "Content-Range"), &range) && range.is_unsatisfied &&
+                  range.total == transfer->partial.size_bytes && transfer->request.sha256 != NULL;
+    return is_all ? VERDICT_COMPLETE : VERDICT_NO_SPLICE;
+}
+
+static enum verdict judge_probe(const struct transfer *transfer, const struct http_answer *answer)
+{
+    if (answer->status == 304 ||
+        range_etags_match(http_header(answer, "ETag"), transfer->request.known->etag))
+        return VERDICT_NOT_MODIFIED;
+    return answer->status == 200 || answer->status == 206 || answer->status == 416 ? VERDICT_CHANGED
+                                                                                   : VERDICT_STATUS;
+}
+
+enum verdict transfer_judge(struct transfer *transfer, const struct http_answer *answer)
+{
+    const struct clock *clock = transfer->fetcher->options->clock;
+    transfer->attempt.status = answer->status;
+    transfer->retry_after_ms = retry_after_ms(answer, clock->wall_ms(clock->context));
+    if (answer->status >= 300 && answer->status <= 399 && answer->status != 304)
+        return judge_redirect(transfer, answer);
+    if (transfer->request.probe_only && transfer->has_sent_condition &&
+        (answer->status < 400 || answer->status == 416))
+        return judge_probe(transfer, answer);
+    switch (answer->status) {
+    case 200:
+    case 203:
+        return transfer->request.probe_only ? VERDICT_CHANGED : judge_whole(transfer, answer);
+    case 206:
+        return transfer->request.probe_only ? VERDICT_CHANGED : judge_part(transfer, answer);
+    case 204:
+    case 205:
+        return refuse(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
+    case 304:
+        return transfer->has_sent_condition
+                   ? VERDICT_NOT_MODIFIED
+                   : refuse(transfer, CAUSE_WRONG_TYPE, "a 304 that nobody asked for");
+    case 412:
+        return transfer->has_sent_range ? VERDICT_NO_SPLICE : VERDICT_STATUS;
+    case 416:
+        return judge_unsatisfied(transfer, answer);
+    default:
+        return answer->status >= 200 && answer->status <= 299
+                   ? refuse(transfer, CAUSE_WRONG_TYPE,
+                            transfer_text(transfer, "HTTP %d is no answer to a download", answer->status))
+                   : VERDICT_STATUS;
+    }
+}

@@ -1,0 +1,380 @@
+/* After an exchange: what its end means for the item. Retry, in one place (design): rotate first, wait
+ * second, progress costs nothing. */
+#include "base/text.h"
+#include "base/url.h"
+#include "fetch/cache.h"
+#include "fetch/disposition.h"
+#include "fetch/transfer.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All sources are out, or all rounds are over. */
+static void give_up(struct transfer *transfer, const char *why)
+{
+    if (transfer->request.probe_only && transfer->request.backup_urls.count > 0) {
+        transfer_finish(transfer, PACKAGE_UNKNOWN); /* a backup may still have it */
+        return;
+    }
+    struct buf text = BUF_INIT(ERR_TEXT_BYTES);
+    struct err ignored;
+    err_init(&ignored);
+    size_t failed = 0;
+    for (size_t i = 0; i < transfer->sources.count; i++)
+        failed += transfer->sources.items[i].last_cause != NULL;
+    int result = buf_printf(&text, &ignored, "%s", why);
+    for (size_t i = 0; result == 0 && i < transfer->sources.count; i++) {
+        const struct source *source = &transfer->sources.items[i];
+        char shown[URL_TEXT_BYTES];
+        if (source->last_cause == NULL)
+            continue;
+        const char *separator = text.length == 0 ? "" : text.bytes[text.length - 1] == ':' ? " " : "; ";
+        result = failed > 1 ? buf_printf(&text, &ignored, "%s%s: %s", separator,
+                                         url_redact(source->url, shown, sizeof shown), source->last_cause)
+                            : buf_printf(&text, &ignored, "%s%s", separator, source->last_cause);
+    }
+    transfer_fail(transfer, transfer->sources.round > 0 ? ERR_NETWORK : ERR_SERVER, "%s",
+                  text.length > 0 ? buf_text(&text) : "no source is left");
+    buf_done(&text);
+}
+
+static void wait_for_next_round(struct transfer *transfer, const char *cause)
+{
+    const struct fetch_options *options = transfer->fetcher->options;
+    int64_t now = transfer_now(transfer);
+    int64_t wait = retry_delay_ms(transfer->policy, transfer->sources.round - 1, options->jitter);
+    int64_t parked = source_parked_until(&transfer->sources);
+    transfer->due_ms = parked > now + wait ? parked : now + wait;
+    transfer->wait_began_ms = now;
+    transfer_announce_wait(transfer, cause, transfer->due_ms - now);
+    /* An item that kept nothing needs no open file while it waits: dead hosts don't use up descriptors. */
+    if (transfer->partial.size_bytes == 0)
+        partial_close(&transfer->partial);
+    transfer_set_state(transfer, TRANSFER_WAITING);
+}
+
+/* The source had its turn; who is next? */
+static void go_on(struct transfer *transfer, const char *cause)
+{
+    char why[64];
+    transfer_end_chain(transfer);
+    if (transfer->state == TRANSFER_FINISHED)
+        return;
+    if (!source_any_left(&transfer->sources)) {
+        give_up(transfer, "");
+        return;
+    }
+    if (!source_round_is_over(&transfer->sources)) {
+        transfer_set_state(transfer, TRANSFER_READY);
+        return;
+    }
+    source_next_round(&transfer->sources);
+    if (transfer->sources.round >= transfer->policy->rounds) {
+        snprintf(why, sizeof why, "given up after %lld attempts:", (long long)transfer->policy->rounds);
+        give_up(transfer, why);
+        return;
+    }
+    wait_for_next_round(transfer, cause);
+}
+
+static bool made_progress(const struct transfer *transfer)
+{
+    return transfer->highest_bytes >= transfer->attempt_base + PROGRESS_BYTES;
+}
+
+/* A server that asks for more patience than we have is out. */
+static bool asks_too_much(struct transfer *transfer, const char **cause)
+{
+    const struct fetch_options *options = transfer->fetcher->options;
+    char duration[CLOCK_TEXT_BYTES], limit[CLOCK_TEXT_BYTES];
+    int64_t now = transfer_now(transfer), after = transfer->retry_after_ms;
+    if (after < 0)
+        return false;
+    bool is_past_deadline =
+        options->deadline_monotonic_ms > 0 && now + after > options->deadline_monotonic_ms;
+    if (after <= transfer->policy->retry_after_max_ms && !is_past_deadline) {
+        host_park(transfer->hop_host, now + after);
+        return false;
+    }
+    *cause = is_past_deadline
+                 ? transfer_text(transfer, "%s; it asks for %s, longer than the run may still take", *cause,
+                                 clock_duration_text(after, duration))
+                 : transfer_text(transfer, "%s; it asks for %s, more than --retry-after-max (%s)", *cause,
+                                 clock_duration_text(after, duration),
+                                 clock_duration_text(transfer->policy->retry_after_max_ms, limit));
+    return true;
+}
+
+void transfer_failed_for_now(struct transfer *transfer, const char *cause)
+{
+    struct source *source = transfer->source;
+    transfer->cause_text = cause;
+    if (asks_too_much(transfer, &cause)) {
+        transfer_failed_for_good(transfer, cause);
+        return;
+    }
+    source->last_cause = cause;
+    transfer_close_attempt(transfer, cause);
+    if (made_progress(transfer)) {
+        source_reset_rounds(&transfer->sources);
+        transfer_end_chain(transfer);
+        log_info(transfer->fetcher->options->log, "resume", "%s: %s; going on at once", transfer->name,
+                 cause);
+        transfer_set_state(transfer, TRANSFER_READY);
+        return;
+    }
+    if (!host_take_retry(source->host)) {
+        source->last_cause = transfer_text(transfer, "%s; too many failures of %s in this run (retry budget)",
+                                           cause, host_name(source->host));
+        source_failed_for_good(source);
+    } else {
+        source_failed_for_now(&transfer->sources, source);
+    }
+    go_on(transfer, cause);
+}
+
+void transfer_failed_for_good(struct transfer *transfer, const char *cause)
+{
+    transfer_close_attempt(transfer, cause);
+    transfer->cause_text = cause;
+    if (transfer->source == NULL) { /* a former run's file: no source is to blame */
+        transfer_set_state(transfer, TRANSFER_READY);
+        return;
+    }
+    transfer->source->last_cause = cause;
+    source_failed_for_good(transfer->source);
+    go_on(transfer, cause);
+}
+
+/* Our own doubt, not the source's trouble: asked again without a wait. The cap on requests bounds it. */
+void transfer_again_at_once(struct transfer *transfer, const char *cause)
+{
+    transfer_close_attempt(transfer, cause);
+    transfer->cause_text = cause;
+    if (transfer->source != NULL)
+        transfer->source->last_cause = cause;
+    log_info(transfer->fetcher->options->log, "restart", "%s: %s; fetched again from the start",
+             transfer->name, cause);
+    transfer_end_chain(transfer);
+    transfer_set_state(transfer, TRANSFER_READY);
+}
+
+static void start_clean(struct transfer *transfer)
+{
+    struct err e;
+    err_init(&e);
+    transfer->source->starts_clean = true;
+    if (partial_restart(&transfer->partial, &e) < 0)
+        transfer_fail(transfer, e.class, "%s", e.text);
+    else
+        transfer_again_at_once(transfer,
+                               transfer_text(transfer, "HTTP %d: the kept part can't be continued from here",
+                                             transfer->attempt.status));
+}
+
+static void follow(struct transfer *transfer)
+{
+    struct err e;
+    err_init(&e);
+    struct buf needle = BUF_INIT(transfer->visited.max_bytes);
+    int result = buf_printf(&needle, &e, "\n%s\n", transfer->redirect_url);
+    bool is_loop = result == 0 && strstr(buf_text(&transfer->visited), buf_text(&needle)) != NULL;
+    buf_done(&needle);
+    if (is_loop) {
+        char shown[URL_TEXT_BYTES];
+        transfer_failed_for_good(transfer,
+                                 transfer_text(transfer, "redirect loop: back to %s after %lld redirects",
+                                               url_redact(transfer->redirect_url, shown, sizeof shown),
+                                               (long long)transfer->hop_count + 1));
+        return;
+    }
+    struct host *host = result < 0 ? NULL : host_of_url(transfer->fetcher->hosts, transfer->redirect_url, &e);
+    if (host == NULL || buf_printf(&transfer->visited, &e, "\n%s\n", transfer->redirect_url) < 0) {
+        transfer_fatal(transfer, &e);
+        return;
+    }
+    free(transfer->hop_url);
+    transfer->hop_url = transfer->redirect_url;
+    transfer->redirect_url = NULL;
+    transfer->hop_host = host;
+    transfer->hop_count++;
+    transfer_set_state(transfer, TRANSFER_READY);
+}
+
+static void refused_by_status(struct transfer *transfer, const struct http_answer *answer)
+{
+    struct source *source = transfer->source;
+    const char *cause = transfer_describe_status(transfer, answer->status);
+    bool may_be_expired = answer->status == 401 || answer->status == 403 || answer->status == 410;
+    enum retry_class class = retry_of_status(answer->status, retry_is_rate_limited(answer));
+    switch (class) {
+    case RETRY_TRANSIENT:
+    case RETRY_TRANSIENT_ONCE:
+        transfer_failed_for_now(transfer, cause);
+        return;
+    case RETRY_SUCCESS:
+    case RETRY_PERMANENT:
+        if (may_be_expired && transfer->hop_count > 0 && !source->was_refetched) {
+            source->was_refetched = true;
+            transfer_again_at_once(
+                transfer, transfer_text(transfer, "%s behind a redirect, which may have expired", cause));
+        } else {
+            transfer_failed_for_good(transfer, cause);
+        }
+        return;
+    case RETRY_FATAL: {
+        struct err e;
+        err_init(&e);
+        err_fill(&e, ERR_NETWORK, "%s", cause);
+        transfer_close_attempt(transfer, cause);
+        transfer_fatal(transfer, &e);
+        return;
+    }
+    }
+}
+
+static void broken_off(struct transfer *transfer, const struct http_answer *answer)
+{
+    struct source *source = transfer->source;
+    const char *cause = transfer_describe_failure(transfer, answer);
+    switch (retry_classify(answer)) {
+    case RETRY_TRANSIENT_ONCE:
+        if (source->had_unknown_error) {
+            transfer_failed_for_good(transfer, cause);
+            return;
+        }
+        source->had_unknown_error = true;
+        transfer_failed_for_now(transfer, cause);
+        return;
+    case RETRY_SUCCESS:
+    case RETRY_TRANSIENT:
+        transfer_failed_for_now(transfer, cause);
+        return;
+    case RETRY_PERMANENT:
+        transfer_failed_for_good(transfer, cause);
+        return;
+    case RETRY_FATAL: {
+        struct err e;
+        err_init(&e);
+        err_fill(&e, answer->status == 407 ? ERR_NETWORK : ERR_SYSTEM, "%s", cause);
+        transfer_close_attempt(transfer, cause);
+        transfer_fatal(transfer, &e);
+        return;
+    }
+    }
+}
+
+static void body_ended(struct transfer *transfer, const struct http_answer *answer)
+{
+    const struct partial *partial = &transfer->partial;
+    bool is_short = partial->expected_bytes >= 0 && (int64_t)partial->size_bytes < partial->expected_bytes;
+    if (answer->end == HTTP_ANSWERED && !is_short)
+        transfer_complete(transfer);
+    else
+        broken_off(transfer, answer);
+}
+
+static void not_modified(struct transfer *transfer)
+{
+    const struct package_request *request = &transfer->request;
+    const struct remembered_validator *known = request->known;
+    char name[FILE_NAME_BYTES];
+    transfer_close_attempt(transfer, "");
+    if (!request->probe_only && (request->bytes_needed || !request->known_bytes_are_held)) {
+        /* It was there when we asked; whether the bytes still are what they were is seen now. */
+        transfer_end_chain(transfer);
+        transfer_check_cached(transfer, known->sha256);
+        return;
+    }
+    transfer->result->sha256 = transfer_text(transfer, "%s", known->sha256);
+    transfer->result->size_bytes = known->size_bytes;
+    transfer->result->file_name =
+        transfer_text(transfer, "%s",
+                      text_is_empty(known->file_name) ? disposition_choose(NULL, NULL, request->url, name)
+                                                      : known->file_name);
+    transfer_finish(transfer, PACKAGE_NOT_MODIFIED);
+}
+
+static void refused_by_us(struct transfer *transfer)
+{
+    const char *text = transfer->cause_text;
+    if (transfer->cause == CAUSE_NO_SPACE) {
+        transfer_close_attempt(transfer, text);
+        transfer_fail(transfer, ERR_SYSTEM, "%s", text);
+        return;
+    }
+    if (transfer->cause == CAUSE_WRONG_TYPE || transfer->cause == CAUSE_TOO_LARGE ||
+        transfer->cause == CAUSE_BAD_RANGE) {
+        struct err ignored;
+        err_init(&ignored);
+        if (partial_is_open(&transfer->partial) && partial_restart(&transfer->partial, &ignored) < 0)
+            partial_discard(&transfer->partial);
+    }
+    switch (retry_of_cause(transfer->cause)) {
+    case RETRY_TRANSIENT:
+    case RETRY_TRANSIENT_ONCE:
+        transfer->source->starts_clean = true;
+        transfer_failed_for_now(transfer, text);
+        return;
+    case RETRY_SUCCESS:
+    case RETRY_PERMANENT:
+    case RETRY_FATAL:
+        transfer_failed_for_good(transfer, text);
+        return;
+    }
+}
+
+static enum host_result judge_host(const struct transfer *transfer, const struct http_answer *answer)
+{
+    if (answer->end == HTTP_FAILED && transfer->verdict <= VERDICT_BODY)
+        return HOST_TROUBLE;
+    if (answer->status == 429 || answer->status >= 500)
+        return HOST_TROUBLE;
+    return answer->end == HTTP_ANSWERED && answer->status < 400 ? HOST_SUCCESS : HOST_NEUTRAL;
+}
+
+void transfer_answered(struct transfer *transfer, const struct http_answer *answer)
+{
+    host_end(transfer->hop_host, judge_host(transfer, answer));
+    snprintf(transfer->remote_address, sizeof transfer->remote_address, "%s", answer->remote_address);
+    if (answer->status != 0)
+        transfer->attempt.status = answer->status;
+    if (err_is_set(&transfer->fetcher->fatal)) {
+        transfer_fatal(transfer, &transfer->fetcher->fatal);
+        return;
+    }
+    switch (transfer->verdict) {
+    case VERDICT_NONE:
+        broken_off(transfer, answer);
+        return;
+    case VERDICT_BODY:
+        body_ended(transfer, answer);
+        return;
+    case VERDICT_REDIRECT:
+        follow(transfer);
+        return;
+    case VERDICT_NOT_MODIFIED:
+        not_modified(transfer);
+        return;
+    case VERDICT_CHANGED:
+        transfer_close_attempt(transfer, "");
+        transfer_finish(transfer, PACKAGE_CHANGED);
+        return;
+    case VERDICT_COMPLETE:
+        transfer_complete(transfer);
+        return;
+    case VERDICT_NO_SPLICE:
+        start_clean(transfer);
+        return;
+    case VERDICT_STATUS:
+        refused_by_status(transfer, answer);
+        return;
+    case VERDICT_REFUSED:
+        refused_by_us(transfer);
+        return;
+    case VERDICT_LOCAL:
+        transfer_close_attempt(transfer, transfer->cause_text);
+        transfer_fail(transfer, ERR_SYSTEM, "%s", transfer->cause_text);
+        return;
+    }
+}

@@ -1,0 +1,177 @@
+/* What people and the report learn of each attempt and each wait. */
+#include "base/text.h"
+#include "base/url.h"
+#include "fetch/origin.h"
+#include "fetch/transfer.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 4096 };
+
+const char *transfer_text(struct transfer *transfer, const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    struct fetcher *fetcher = transfer->fetcher;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *kept = arena_strdup(fetcher->arena, text, &fetcher->fatal);
+    return kept != NULL ? kept : "out of memory";
+}
+
+void transfer_open_attempt(struct transfer *transfer)
+{
+    const struct clock *clock = transfer->fetcher->options->clock;
+    if (transfer->attempt_is_open)
+        return;
+    transfer->attempt_is_open = true;
+    transfer->attempt_started_ms = transfer_now(transfer);
+    transfer->attempt_base = transfer->highest_bytes;
+    transfer->remote_address[0] = '\0';
+    transfer->attempt = (struct attempt){
+        .number = (int)transfer->result->attempt_count + 1,
+        .started_wall_ms = clock->wall_ms(clock->context),
+        .waited_ms = transfer->waited_ms,
+    };
+    transfer->result->waited_ms += transfer->waited_ms;
+    transfer->waited_ms = 0;
+}
+
+static void log_attempt(const struct transfer *transfer, const struct attempt *attempt)
+{
+    char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES];
+    bool is_good = attempt->cause[0] == '\0';
+    struct log_field fields[] = {
+        LOG_TEXT("package", transfer->name),
+        LOG_TEXT("url", attempt->url),
+        LOG_NUMBER("attempt", attempt->number),
+        LOG_NUMBER("status", attempt->status),
+        LOG_NUMBER("bytes", (int64_t)attempt->bytes),
+        LOG_NUMBER("resumed_from", (int64_t)attempt->resumed_from),
+        LOG_NUMBER("duration_ms", attempt->duration_ms),
+        LOG_TEXT("address", attempt->remote_address),
+        LOG_TEXT("cause", attempt->cause),
+    };
+    log_event(transfer->fetcher->options->log, is_good ? LOG_DEBUG : LOG_INFO, "attempt", fields,
+              ARRAY_LENGTH(fields), "%s: attempt %d, %s: %s%s%d, %s in %s", transfer->name, attempt->number,
+              attempt->url, attempt->cause, is_good ? "HTTP " : ", HTTP ", attempt->status,
+              text_size(attempt->bytes, size), clock_duration_text(attempt->duration_ms, duration));
+}
+
+void transfer_close_attempt(struct transfer *transfer, const char *cause)
+{
+    struct package *result = transfer->result;
+    struct fetcher *fetcher = transfer->fetcher;
+    char shown[URL_TEXT_BYTES];
+    if (!transfer->attempt_is_open)
+        return;
+    transfer->attempt_is_open = false;
+    const char *url = transfer->hop_url != NULL ? transfer->hop_url : transfer->source->url;
+    struct attempt *attempt = &transfer->attempt;
+    attempt->duration_ms = transfer_now(transfer) - transfer->attempt_started_ms;
+    attempt->url = transfer_text(transfer, "%s", url_redact(url, shown, sizeof shown));
+    attempt->remote_address = transfer_text(transfer, "%s", transfer->remote_address);
+    attempt->cause = cause[0] == '\0' ? "" : transfer_text(transfer, "%s", cause);
+    result->received_bytes += attempt->bytes;
+    struct attempt *kept = ARENA_PUSH(fetcher->arena, &result->attempts, &result->attempt_count,
+                                      &transfer->attempt_capacity, &fetcher->fatal);
+    if (kept != NULL)
+        *kept = *attempt;
+    log_attempt(transfer, attempt);
+}
+
+void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_t wait_ms)
+{
+    char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES], kept[TEXT_SIZE_BYTES + 16] = "";
+    uint64_t kept_bytes = transfer->partial.size_bytes;
+    if (kept_bytes > 0)
+        snprintf(kept, sizeof kept, ", %s kept", text_size(kept_bytes, size));
+    struct log_field fields[] = {
+        LOG_TEXT("package", transfer->name),
+        LOG_TEXT("cause", cause),
+        LOG_NUMBER("wait_ms", wait_ms),
+        LOG_NUMBER("attempt", transfer->sources.round + 1),
+        LOG_NUMBER("attempts", transfer->policy->rounds),
+        LOG_NUMBER("kept_bytes", (int64_t)kept_bytes),
+    };
+    log_event(transfer->fetcher->options->log, LOG_INFO, "wait", fields, ARRAY_LENGTH(fields),
+              "%s: %s; trying again in %s (attempt %lld of %lld)%s", transfer->name, cause,
+              clock_duration_text(wait_ms, duration), (long long)transfer->sources.round + 1,
+              (long long)transfer->policy->rounds, kept);
+}
+
+struct status_words {
+    int status;
+    const char *words;
+};
+
+static const char *words_of_status(int status)
+{
+    static const struct status_words table[] = {
+        {400, "bad request"},
+        {401, "not authorised"},
+        {403, "forbidden"},
+        {404, "not found"},
+        {405, "method not allowed"},
+        {407, "the proxy asks for a login"},
+        {408, "request timeout"},
+        {410, "gone"},
+        {416, "range not satisfiable"},
+        {425, "too early"},
+        {429, "too many requests"},
+        {451, "withheld for legal reasons"},
+        {500, "server error"},
+        {501, "not implemented"},
+        {502, "bad gateway"},
+        {503, "service unavailable"},
+        {504, "gateway timeout"},
+        {505, "HTTP version not supported"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(table); i++)
+        if (table[i].status == status)
+            return table[i].words;
+    return status >= 500 ? "server error" : "refused";
+}
+
+static bool has_sent_credentials(const struct transfer *transfer)
+{
+    const struct source_rule *rule =
+        settings_source_for(transfer->fetcher->options->settings, transfer->hop_url);
+    return origin_has_userinfo(transfer->hop_url) ||
+           (rule != NULL && (rule->header != NULL || rule->username != NULL));
+}
+
+const char *transfer_describe_status(struct transfer *transfer, int status)
+{
+    char host[URL_HOST_BYTES], duration[CLOCK_TEXT_BYTES], after[64] = "";
+    const char *agent = transfer->fetcher->options->settings->user_agent;
+    url_host(transfer->hop_url, host, sizeof host);
+    if (transfer->retry_after_ms >= 0)
+        snprintf(after, sizeof after, ", Retry-After %s",
+                 clock_duration_text(transfer->retry_after_ms, duration));
+    if (status == 401 || status == 403)
+        return transfer_text(transfer, "HTTP %d (%s%s) from %s for User-Agent \"%s\" with %s", status,
+                             words_of_status(status), after, host, agent == NULL ? "" : agent,
+                             has_sent_credentials(transfer) ? "the given credentials" : "no credentials");
+    return transfer_text(transfer, "HTTP %d (%s%s) from %s", status, words_of_status(status), after, host);
+}
+
+const char *transfer_describe_failure(struct transfer *transfer, const struct http_answer *answer)
+{
+    const struct partial *partial = &transfer->partial;
+    char host[URL_HOST_BYTES];
+    const char *words = answer->end == HTTP_ANSWERED  ? "the body ended early"
+                        : answer->cause_words != NULL ? answer->cause_words
+                                                      : "broken off";
+    const char *from = answer->remote_address[0] != '\0' ? answer->remote_address
+                                                         : url_host(transfer->hop_url, host, sizeof host);
+    if (transfer->verdict != VERDICT_BODY)
+        return transfer_text(transfer, "%s (%s)", words, from);
+    if (partial->expected_bytes >= 0)
+        return transfer_text(transfer, "%s after %llu of %lld bytes from %s", words,
+                             (unsigned long long)partial->size_bytes, (long long)partial->expected_bytes,
+                             from);
+    return transfer_text(transfer, "%s after %llu bytes from %s", words,
+                         (unsigned long long)partial->size_bytes, from);
+}
