@@ -38,7 +38,8 @@ static bool must_fail(void)
     if (!is_counting)
         return false;
     asked++;
-    bool fails = failing_number > 0 && (asked == failing_number || (fails_all_behind && asked > failing_number));
+    bool fails =
+        failing_number > 0 && (asked == failing_number || (fails_all_behind && asked > failing_number));
     if (fails)
         errno = ENOMEM;
     return fails;
