@@ -69,8 +69,10 @@ static enum MHD_Result hang_up(struct exchange *exchange, bool reset)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->wire, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (reset && info != NULL) {
-        struct linger linger = {.l_onoff = 1, .l_linger = 0};
-        setsockopt(info->connect_fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+        /* libmicrohttpd would shut the connection down with a FIN first; dissolving it sends the RST now. */
+        struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+        if (connect(info->connect_fd, &nobody, sizeof nobody) < 0)
+            fprintf(stderr, "fleetsim: a connection could not be reset\n");
     }
     return MHD_NO;
 }

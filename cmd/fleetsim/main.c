@@ -96,7 +96,7 @@ static void stop(struct servers *servers)
     package_host_stop(&servers->packages);
     for (int i = 0; i < WORKER_ROUNDS && __atomic_load_n(&sim->workers, __ATOMIC_ACQUIRE) > 0; i++)
         usleep(NAP_US);
-    if (sim->store.state != NULL)
+    if (servers->api != NULL) /* else nothing was loaded, or a file that is not ours */
         store_save(&sim->store);
     store_close(&sim->store);
     request_log_close(&sim->log);

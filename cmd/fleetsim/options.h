@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTIONS_MANY = 64 };
+enum { OPTIONS_MANY = 1024 };
 
 /* Whose token it is: a global role, or a role in one team. All borrowed from argv. */
 struct token_option {
