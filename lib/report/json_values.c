@@ -98,21 +98,28 @@ json_t *json_diagnostic_list(const struct diagnostic *diagnostics, size_t count,
     return NULL;
 }
 
+struct dump {
+    struct buf *out;
+    struct err *e;
+    bool failed; /* jansson 2.14 drops the callback's answer in places */
+};
+
 static int add_to_buf(const char *bytes, size_t size, void *context)
 {
-    struct buf *out = context;
-    struct err ignored;
-    err_init(&ignored);
-    return buf_add(out, bytes, size, &ignored);
+    struct dump *dump = context;
+    if (!dump->failed && buf_add(dump->out, bytes, size, dump->e) < 0)
+        dump->failed = true;
+    return dump->failed ? -1 : 0;
 }
 
 int json_write(json_t *document, bool failed, struct buf *out, struct err *e)
 {
-    int result = failed || document == NULL
-                     ? -1
-                     : json_dump_callback(document, add_to_buf, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    struct dump dump = {.out = out, .e = e, .failed = failed || document == NULL};
+    if (!dump.failed &&
+        json_dump_callback(document, add_to_buf, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
+        dump.failed = true;
     json_decref(document);
-    if (result != 0)
+    if (dump.failed)
         return err_set(e, ERR_MEMORY, "the report does not fit into memory");
     return buf_add(out, "\n", 1, e);
 }

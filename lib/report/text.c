@@ -114,16 +114,9 @@ static void write_table_row(struct page *page, const struct run_report *report, 
     page_printf(page, "\n");
 }
 
-static void write_table(struct page *page, const struct run_report *report)
+static void write_wide_table(struct page *page, const struct run_report *report, int others)
 {
-    int others = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++)
-        if (report->counts[columns[i].kind] > 0)
-            others += column_width(&columns[i], report->is_plan);
-    if (report->team_count == 0)
-        return;
     int name_width = name_columns(page, report, others);
-    page_printf(page, "\n");
     page_cell(page, "Team", name_width, false);
     for (size_t i = 0; i < ARRAY_LENGTH(columns); i++)
         if (report->counts[columns[i].kind] > 0)
@@ -136,8 +129,42 @@ static void write_table(struct page *page, const struct run_report *report)
         write_table_row(page, report, "All", NULL, name_width);
 }
 
-/* "3 created, 1 updated" of those kinds that are there. Returns how many items. */
-static size_t write_counts(struct page *page, const struct run_report *report, bool troubles)
+/* Where the columns do not fit the terminal: the same in words. */
+static void write_team_in_words(struct page *page, const struct run_report *report,
+                                const struct team_outcome *team)
+{
+    char words[512] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++) {
+        size_t count = count_kind(team, columns[i].kind);
+        if (count > 0 && used < sizeof words)
+            used += (size_t)snprintf(words + used, sizeof words - used, "%s%zu %s", used > 0 ? ", " : "",
+                                     count, column_title(&columns[i], report->is_plan));
+    }
+    page_painted(page, PAINT_BOLD, team->name);
+    page_printf(page, "\n");
+    page_paragraph(page, "  ", words[0] == '\0' ? "no software" : words);
+}
+
+static void write_table(struct page *page, const struct run_report *report)
+{
+    int others = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++)
+        if (report->counts[columns[i].kind] > 0)
+            others += column_width(&columns[i], report->is_plan);
+    if (report->team_count == 0)
+        return;
+    page_printf(page, "\n");
+    if (page->width == 0 || others + LEAST_NAME_COLUMNS <= page->width) {
+        write_wide_table(page, report, others);
+        return;
+    }
+    for (size_t i = 0; i < report->team_count; i++)
+        write_team_in_words(page, report, &report->teams[i]);
+}
+
+/* "3 created, 1 updated": of those kinds that are there. */
+static void write_counts(struct page *page, const struct run_report *report, bool troubles)
 {
     size_t all = 0;
     for (size_t i = 0; i < ARRAY_LENGTH(columns); i++) {
@@ -149,18 +176,17 @@ static size_t write_counts(struct page *page, const struct run_report *report, b
                     column_title(&columns[i], report->is_plan));
         all += count;
     }
-    return all;
 }
 
-static const char *status_meaning(int status)
+static const char *status_meaning(const struct run_report *report)
 {
-    switch (status) {
+    switch (report->exit_status) {
     case 0:
         return "nothing failed";
     case 2:
         return "there are changes to apply";
     case 3:
-        return "partial; the rest is applied";
+        return report->is_plan ? "partial; nothing was written" : "partial; the rest is applied";
     case 5:
         return "another run holds the lock";
     case 64:
@@ -177,11 +203,20 @@ static const char *status_meaning(int status)
 static void write_traffic(struct page *page, const struct run_report *report)
 {
     char duration[CLOCK_TEXT_BYTES], received[TEXT_SIZE_BYTES], uploaded[TEXT_SIZE_BYTES];
+    size_t calls = 0;
+    int64_t calls_ms = 0;
+    for (size_t i = 0; i < report->call_count; i++) {
+        calls += report->calls[i].count;
+        calls_ms += report->calls[i].total_ms;
+    }
     page_printf(page, "\n%s", clock_duration_text(report->duration_ms, duration));
     if (report->received_bytes > 0)
         page_printf(page, ", %s downloaded", text_size(report->received_bytes, received));
     if (report->uploaded_bytes > 0)
         page_printf(page, ", %s uploaded", text_size(report->uploaded_bytes, uploaded));
+    if (calls > 0)
+        page_printf(page, ", %zu requests to Fleet that took %s", calls,
+                    clock_duration_text(calls_ms, duration));
     page_printf(page, "\n");
 }
 
@@ -198,25 +233,31 @@ static const char *verdict(const struct run_report *report)
     return report->is_plan ? "Plan" : "Done";
 }
 
+/* The last line: how it ended, what needs somebody's attention, what was done, and the status. */
 static void write_summary(struct page *page, const struct run_report *report)
 {
     bool good = report->exit_status == 0 || report->exit_status == 2;
+    size_t all = 0, troubles = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++) {
+        size_t count = report->counts[columns[i].kind];
+        all += count;
+        troubles += is_trouble(columns[i].kind) ? count : 0;
+    }
     write_traffic(page, report);
     page_painted(page, good ? PAINT_GREEN : PAINT_RED, verdict(report));
     page_printf(page, ": ");
-    if (write_counts(page, report, false) == 0)
-        page_printf(page, "no software");
-    size_t troubles = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(columns); i++)
-        troubles += is_trouble(columns[i].kind) ? report->counts[columns[i].kind] : 0;
     if (troubles > 0) {
-        page_printf(page, "; ");
-        (void)write_counts(page, report, true);
+        page_printf(page, "%zu of ", troubles);
+        page_count(page, all, "item needs", "items need");
+        page_printf(page, " attention (");
+        write_counts(page, report, true);
+        page_printf(page, ")%s", troubles < all ? "; " : "");
     }
-    const char *meaning = report->is_plan && report->exit_status == 3
-                              ? "part of it can't be applied as it is; nothing was written"
-                              : status_meaning(report->exit_status);
-    page_printf(page, ". Exit status %d: %s.\n", report->exit_status, meaning);
+    if (troubles < all)
+        write_counts(page, report, false);
+    if (all == 0)
+        page_printf(page, "no software");
+    page_printf(page, ". Exit status %d: %s.\n", report->exit_status, status_meaning(report));
 }
 
 static void write_failure(struct page *page, const struct run_report *report)
