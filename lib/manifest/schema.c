@@ -175,13 +175,13 @@ static int read_path(const struct value *value, struct err *e)
 
 static int check_url(const struct value *value, const struct yaml_node *node, const char *url, struct err *e)
 {
-    char shown[URL_TEXT_BYTES];
+    char shown[SHOWN_BYTES];
     bool has_blank = strpbrk(url, " \t\r\n") != NULL;
     if (url_is_http(url) && !has_blank)
         return 0;
     value->entry->has_errors = true;
     return diagnose_error(value->load, node, NULL, e, "\"%s\": %s %s", value->field->key,
-                          url_redact(url, shown, sizeof shown),
+                          diagnose_value(node, shown),
                           has_blank ? "holds a blank; in a URL it is written %20"
                                     : "is no URL that can be fetched: http:// and https:// work");
 }
@@ -320,9 +320,11 @@ static int check_labels(const struct value *value, const struct string_list *lab
         for (size_t k = 0; k < i && i < 1000; k++) {
             if (strcasecmp(labels->items[i], labels->items[k]) != 0)
                 continue;
+            char shown[SHOWN_BYTES];
             value->entry->has_errors = true;
             if (diagnose_error(value->load, value->node->items[i], NULL, e,
-                               "the label \"%s\" stands there twice", labels->items[i]) < 0)
+                               "the label \"%s\" stands there twice",
+                               diagnose_value(value->node->items[i], shown)) < 0)
                 return -1;
         }
     return 0;

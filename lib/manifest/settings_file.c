@@ -27,16 +27,16 @@ static void key_of(const struct setting *setting, char out[NAME_BYTES])
         *letter = *letter == '-' ? '_' : *letter;
 }
 
+/* Each setting has one spelling in the file, so that the same one twice is seen. */
 static const struct setting *find_setting(const char *key)
 {
-    char name[NAME_BYTES];
-    const struct setting *setting = settings_find(key);
-    size_t length = strlen(key);
-    if (setting != NULL || length < 2 || length >= sizeof name || key[length - 1] != 's')
-        return setting;
-    snprintf(name, sizeof name, "%.*s", (int)length - 1, key);
-    setting = settings_find(name);
-    return setting != NULL && setting->type == SETTING_LIST ? setting : NULL;
+    for (size_t i = 0; i < settings_count; i++) {
+        char name[NAME_BYTES];
+        key_of(&settings_table[i], name);
+        if (strcmp(name, key) == 0)
+            return &settings_table[i];
+    }
+    return NULL;
 }
 
 /* `in_source`: the keys that a source may have. */
@@ -155,7 +155,7 @@ static int read_source_pair(struct reader *reader, const struct yaml_node *mappi
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
         if (strcmp(texts[i].key, key->text) == 0)
             return yaml_is_null(value) ? 0 : source_text(reader, value, key->text, texts[i].target, e);
-    const struct setting *setting = settings_find(key->text);
+    const struct setting *setting = find_setting(key->text);
     if (setting == NULL || !setting->in_file || !text_starts_with(setting->name, "retry-"))
         return unknown_key(reader, key, true, e);
     return yaml_is_null(value) ? 0 : set_one(reader, retry, setting, value, e);
