@@ -5,18 +5,7 @@
 #include "model/settings.h"
 #include "options.h"
 #include "reconcile/reconcile.h"
-
-/* Exit statuses (docs: README.md, tender.1). */
-enum exit_status {
-    EXIT_STATUS_DONE = 0,
-    EXIT_STATUS_FAILED = 1,
-    EXIT_STATUS_CHANGES = 2,
-    EXIT_STATUS_PARTIAL = 3,
-    EXIT_STATUS_LOCKED = 5,
-    EXIT_STATUS_USAGE = 64,
-    EXIT_STATUS_MANIFESTS = 65,
-    EXIT_STATUS_UNAUTHORISED = 77,
-};
+#include "report/report.h"
 
 struct program {
     const struct command *command;

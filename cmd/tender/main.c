@@ -130,9 +130,8 @@ static int run_command(const struct command *command, int count, char *const arg
     return command->run(&program);
 }
 
-int main(int argc, char *argv[])
+static int dispatch(int argc, char *argv[])
 {
-    setlocale(LC_CTYPE, "");
     if (argc < 2) {
         help_print(NULL);
         return EXIT_STATUS_USAGE;
@@ -142,11 +141,18 @@ int main(int argc, char *argv[])
         return help_print(NULL);
     if (strcmp(name, "--version") == 0)
         return command_version(NULL);
-    if (strcmp(name, "help") == 0)
-        return argc > 2 && find_command(argv[2]) == NULL ? refuse_command(argv[2])
-                                                         : help_print(argc > 2 ? argv[2] : NULL);
     const struct command *command = find_command(name);
-    int status = command == NULL ? refuse_command(name) : run_command(command, argc - 2, argv + 2);
+    if (command == NULL)
+        return refuse_command(name);
+    if (strcmp(name, "help") == 0 && argc > 2)
+        return find_command(argv[2]) == NULL ? refuse_command(argv[2]) : help_print(argv[2]);
+    return run_command(command, argc - 2, argv + 2);
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, "");
+    int status = dispatch(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout) != 0) && status == EXIT_STATUS_DONE) {
         fprintf(stderr, "tender: can't write to standard output\n");
         status = EXIT_STATUS_FAILED;

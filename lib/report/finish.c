@@ -3,30 +3,19 @@
 #include "report/report.h"
 #include <string.h>
 
-enum {
-    STATUS_DONE = 0,
-    STATUS_NOTHING_RECONCILED = 1,
-    STATUS_CHANGES = 2,
-    STATUS_PARTIAL = 3,
-    STATUS_LOCKED = 5,
-    STATUS_USAGE = 64,
-    STATUS_MANIFESTS = 65,
-    STATUS_UNAUTHORISED = 77,
-};
-
 int report_exit_status_of(const struct err *e)
 {
     switch (e->class) {
     case ERR_NONE:
-        return STATUS_DONE;
+        return EXIT_STATUS_DONE;
     case ERR_USAGE:
-        return STATUS_USAGE;
+        return EXIT_STATUS_USAGE;
     case ERR_MANIFEST:
-        return STATUS_MANIFESTS;
+        return EXIT_STATUS_MANIFESTS;
     case ERR_UNAUTHORISED:
-        return STATUS_UNAUTHORISED;
+        return EXIT_STATUS_UNAUTHORISED;
     case ERR_LOCKED:
-        return STATUS_LOCKED;
+        return EXIT_STATUS_LOCKED;
     case ERR_MEMORY:
     case ERR_SYSTEM:
     case ERR_CONFIG:
@@ -36,9 +25,9 @@ int report_exit_status_of(const struct err *e)
     case ERR_NOT_FOUND:
     case ERR_CONFLICT:
     case ERR_INTERRUPTED:
-        return STATUS_NOTHING_RECONCILED;
+        return EXIT_STATUS_FAILED;
     }
-    return STATUS_NOTHING_RECONCILED;
+    return EXIT_STATUS_FAILED;
 }
 
 static size_t count_errors(const struct run_report *report, const char *file)
@@ -68,8 +57,11 @@ static bool any_team_ran(const struct run_report *report)
     return false;
 }
 
+/* A warning about the run as a whole (an old commit was used) is a partial success too. */
 static bool is_partial(const struct run_report *report)
 {
+    if (!text_is_empty(report->warning))
+        return true;
     static const enum outcome_kind troubles[] = {OUTCOME_FAILED, OUTCOME_WAITING, OUTCOME_BLOCKED,
                                                  OUTCOME_WITHHELD};
     for (size_t i = 0; i < ARRAY_LENGTH(troubles); i++)
@@ -96,10 +88,10 @@ static int exit_status(const struct run_report *report, bool detailed)
     if (err_is_set(&report->failure))
         return report_exit_status_of(&report->failure);
     if (count_errors(report, NULL) > 0 && !any_team_ran(report))
-        return STATUS_MANIFESTS;
+        return EXIT_STATUS_MANIFESTS;
     if (is_partial(report))
-        return STATUS_PARTIAL;
-    return detailed && report->is_plan && has_changes(report) ? STATUS_CHANGES : STATUS_DONE;
+        return EXIT_STATUS_PARTIAL;
+    return detailed && report->is_plan && has_changes(report) ? EXIT_STATUS_CHANGES : EXIT_STATUS_DONE;
 }
 
 void report_finish(struct run_report *report, bool detailed)

@@ -238,7 +238,8 @@ char *url_without_userinfo(const char *url)
     size_t length = strcspn(authority, "/?#");
     const char *at = memrchr(authority, '@', length);
     char *out = NULL;
-    /* What url_redact() can't take apart with certainty, or what is no URL at all, is shown as it shows it. */
+    /* What url_redact() can't take apart with certainty, or what is no URL at all, is shown as it shows it.
+     */
     url_redact(url, redacted, sizeof redacted);
     if (marker == NULL || text_ends_with(redacted, "://***"))
         return strdup(redacted);

@@ -9,6 +9,18 @@
 
 enum { REPORT_FORMAT_VERSION = 1 };
 
+/* The program's exit statuses (README.md, tender.1). Where several hold: 77, 1, 65, 3, 2. */
+enum exit_status {
+    EXIT_STATUS_DONE = 0,
+    EXIT_STATUS_FAILED = 1,
+    EXIT_STATUS_CHANGES = 2,
+    EXIT_STATUS_PARTIAL = 3,
+    EXIT_STATUS_LOCKED = 5,
+    EXIT_STATUS_USAGE = 64,
+    EXIT_STATUS_MANIFESTS = 65,
+    EXIT_STATUS_UNAUTHORISED = 77,
+};
+
 struct report_style {
     bool color; /* ANSI colours */
     int width;  /* columns of the terminal; 0: unknown */

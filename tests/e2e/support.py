@@ -76,7 +76,8 @@ class World:
             path = self.root / "script.json"
             path.write_text(json.dumps(script))
             command += ["--script", str(path)]
-        self.server = subprocess.Popen(command + self.arguments, stdout=subprocess.DEVNULL, stderr=(self.root / "fleetsim.err").open("a"))
+        with (self.root / "fleetsim.err").open("a") as errors:
+            self.server = subprocess.Popen(command + self.arguments, stdout=subprocess.DEVNULL, stderr=errors)
         deadline = time.monotonic() + 20
         while not ready.exists():
             if self.server.poll() is not None or time.monotonic() > deadline:

@@ -219,17 +219,15 @@ class Guarantees(support.EndToEnd):
         world = self.world()
         world.team("Workstations", pinned(ALPHA), pinned(BETA))
         self.assert_status(world.tender("apply"), DONE)
-        titles = world.titles("Workstations")
-        self.add_policy(world, titles["beta"]["id"])
+        self.add_policy(world, "beta")
         world.team("Workstations", pinned(ALPHA))
         result = world.tender("apply", "--prune")
         self.assert_status(result, PARTIAL)
         self.assertEqual(sorted(world.titles("Workstations")), ["alpha", "beta"])
 
-    def add_policy(self, world, title_id):
+    def add_policy(self, world, title):
         import urllib.request
-        body = json.dumps({"team": "Workstations", "team_id": world.team_id("Workstations"), "name": "beta is installed",
-                           "software_title_id": title_id}).encode()
+        body = json.dumps({"team": "Workstations", "title": title, "name": f"{title} is installed"}).encode()
         request = urllib.request.Request(world.fleet_url + "/fleetsim/policies", method="POST", data=body,
                                          headers={"Authorization": "Bearer admin-token"})
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).read()
