@@ -48,6 +48,15 @@ void answer_json(struct answer *answer, unsigned status, json_t *json)
     *answer = (struct answer){.status = status, .content_type = content_type_json, .json = json};
 }
 
+void answer_render(struct answer *answer)
+{
+    if (answer->json == NULL)
+        return;
+    free(answer->text);
+    answer->text = json_text(answer->json, NULL);
+    json_decref(TAKE(answer->json));
+}
+
 void answer_nothing(struct answer *answer, unsigned status, const char *content_type)
 {
     answer_done(answer);

@@ -10,7 +10,7 @@ struct answer {
     unsigned status;
     const char *content_type; /* NULL: none. Static, or a string of the script */
     json_t *json;             /* owned, or NULL */
-    char *text;               /* owned, or NULL: a body that is not JSON */
+    char *text;               /* owned, or NULL: a body that is not JSON, or is rendered */
     char *file;               /* owned, or NULL: path of a stored package */
     char *file_name;          /* owned: for Content-Disposition */
 };
@@ -35,6 +35,8 @@ enum refusal {
 void answer_done(struct answer *answer);
 /* Takes over the reference. */
 void answer_json(struct answer *answer, unsigned status, json_t *json);
+/* Turns the JSON into text. */
+void answer_render(struct answer *answer);
 void answer_nothing(struct answer *answer, unsigned status, const char *content_type);
 void answer_page_not_found(struct answer *answer);
 /* `name`: errors[0].name, mostly "base". */

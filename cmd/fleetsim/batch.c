@@ -313,7 +313,7 @@ static void finish(const struct replacement *set, const struct err *e)
         put_text(row, "status", failed ? "failed" : "completed");
         put_text(row, "message", e->text);
         if (!failed && json_array_size(set->packages) > 0)
-            put(row, "packages", json_incref(set->packages));
+            put(row, "packages", copy_of(set->packages));
         /* A success is said to the second poll only, a failure to the first: so the recordings. */
         put_number(row, "polls_before", failed ? 0 : 1);
     }

@@ -143,6 +143,7 @@ void exchange_run(struct exchange *exchange, struct answer *answer)
     if (!request->route->locks_itself)
         store_lock(&request->sim->store);
     request->route->handle(request, answer);
+    answer_render(answer); /* while the store is locked: the answer may share values with it */
     if (!request->route->locks_itself)
         store_unlock(&request->sim->store);
 }

@@ -128,11 +128,7 @@ static struct MHD_Response *response_of(struct exchange *exchange, struct answer
 {
     if (answer->file != NULL)
         return response_of_file(exchange, answer);
-    if (answer->json != NULL) {
-        size_t length;
-        char *text = json_text(answer->json, &length);
-        return response_of_text(exchange, text, length);
-    }
+    answer_render(answer);
     char *text = answer->text != NULL ? TAKE(answer->text) : copy_text("");
     return response_of_text(exchange, text, strlen(text));
 }

@@ -101,7 +101,7 @@ json_t *installer_set(struct store *store, json_int_t team_id, const struct pack
     put_text(row, "package_name", package->meta.name);
     put_text(row, "hash_sha256", package->sha256);
     for (size_t i = 0; i < ARRAY_LENGTH(wish_keys); i++)
-        put(row, wish_keys[i], json_incref(json_object_get(wish, wish_keys[i])));
+        put(row, wish_keys[i], copy_of(json_object_get(wish, wish_keys[i])));
     if (old_digest[0] != '\0' && !text_equal(old_digest, package->sha256))
         store_blob_release(store, old_digest);
     free(old_digest);
