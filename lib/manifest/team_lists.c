@@ -225,11 +225,12 @@ static int check_app(struct team_reader *reader, const struct entry *entry, stru
     static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
     const struct software_item *item = &entry->item;
     struct load *load = reader->load;
+    char shown[SHOWN_BYTES];
     if (item->slug != NULL && strchr(item->slug, '/') == NULL) {
         reader->has_errors = true;
         return diagnose_error(load, entry->values[KEY_SLUG], NULL, e,
                               "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
-                              item->slug);
+                              diagnose_value(entry->values[KEY_SLUG], shown));
     }
     if (item->platform == NULL)
         return 0;
@@ -238,7 +239,8 @@ static int check_app(struct team_reader *reader, const struct entry *entry, stru
             return 0;
     reader->has_errors = true;
     return diagnose_error(load, entry->values[KEY_PLATFORM], NULL, e,
-                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"", item->platform);
+                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
+                          diagnose_value(entry->values[KEY_PLATFORM], shown));
 }
 
 static int add_entry(struct team_reader *reader, enum team_list which, const struct yaml_node *node,
@@ -309,7 +311,8 @@ static int read_setup_entry(struct team_reader *reader, const struct yaml_node *
     const struct yaml_node *node = yaml_get(entry, "package_path");
     bool is_path = node != NULL;
     const char *text = NULL;
-    const char *reason;
+    const char *reason = NULL;
+    char shown[SHOWN_BYTES];
     if (node == NULL)
         node = yaml_get(entry, "app_store_id");
     if (node == NULL || node->kind != YAML_SCALAR || yaml_is_null(node))
@@ -326,7 +329,8 @@ static int read_setup_entry(struct team_reader *reader, const struct yaml_node *
     if (mark_setup(reader->team, path, is_path ? NULL : text))
         return 0;
     return diagnose_warning(load, node, "add it to the team's software, or remove it here", e,
-                            "the set-up software \"%s\" is not in the team's software", text);
+                            "the set-up software \"%s\" is not in the team's software",
+                            diagnose_value(node, shown));
 }
 
 int team_lists_read_setup(struct team_reader *reader, struct err *e)

@@ -1,0 +1,244 @@
+/* The tree that lib/manifest/yaml.c makes of a document: texts, places, anchors, limits. */
+#include "manifest/yaml.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct parsed {
+    struct arena *arena;
+    struct yaml_file file;
+    const struct yaml_node *root;
+    struct err e;
+    int result;
+};
+
+static struct parsed parse_bytes(const char *text, size_t length)
+{
+    struct parsed parsed = {.arena = arena_new(256 * 1024 * 1024)};
+    assert_non_null(parsed.arena);
+    err_init(&parsed.e);
+    struct yaml_file *file = arena_alloc(parsed.arena, sizeof *file, &parsed.e);
+    assert_non_null(file);
+    *file = (struct yaml_file){.path = "a.yml", .text = text, .length = length};
+    parsed.result = yaml_parse(file, parsed.arena, &parsed.root, &parsed.e);
+    return parsed;
+}
+
+static struct parsed parse(const char *text)
+{
+    return parse_bytes(text, strlen(text));
+}
+
+static void done(struct parsed *parsed)
+{
+    arena_free(parsed->arena);
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    struct parsed parsed =
+        parse("# a comment\nname: A\nlist:\n  - x: 'y'\n  -\n    # behind the marker\n    é: b\n");
+    assert_int_equal(parsed.result, 0);
+    assert_int_equal(parsed.root->kind, YAML_MAPPING);
+    assert_int_equal(parsed.root->count, 2);
+    const struct yaml_node *name = yaml_get(parsed.root, "name");
+    assert_string_equal(name->text, "A");
+    assert_int_equal(name->line, 2);
+    assert_int_equal(name->column, 7);
+    const struct yaml_node *list = yaml_get(parsed.root, "list");
+    assert_int_equal(list->count, 2);
+    assert_int_equal(list->items[0]->line, 4);
+    assert_int_equal(list->items[0]->column, 5);
+    assert_false(yaml_get(list->items[0], "x")->is_plain);
+    assert_int_equal(list->items[1]->line, 7);
+    assert_int_equal(yaml_get(list->items[1], "é")->column, 8);
+    assert_string_equal(yaml_place(name).file, "a.yml");
+    done(&parsed);
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_null;
+    } cases[] = {{"a:", true},     {"a: ~", true},   {"a: null", true},      {"a: NULL", true},
+                 {"a: # c", true}, {"a: ''", false}, {"a: \"null\"", false}, {"a: nul", false},
+                 {"a: []", false}, {"a: {}", false}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct parsed parsed = parse(cases[i].text);
+        assert_int_equal(parsed.result, 0);
+        assert_int_equal(yaml_is_null(yaml_get(parsed.root, "a")), cases[i].is_null);
+        done(&parsed);
+    }
+    assert_true(yaml_is_null(NULL));
+}
+
+static void test_scalars_keep_their_text(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"0123", "12e34",      "0x1F", "1_000",
+                                        "yes",  "2026-11-30", "1.10", "0o17"};
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        char document[64] = "a: ";
+        strcat(document, texts[i]);
+        struct parsed parsed = parse(document);
+        assert_int_equal(parsed.result, 0);
+        assert_string_equal(yaml_get(parsed.root, "a")->text, texts[i]);
+        done(&parsed);
+    }
+}
+
+static void test_tolerated(void **state)
+{
+    (void)state;
+    /* A BOM, CRLF, blank lines with tabs, no newline at the end, a "---" in a comment, an empty second
+     * document. */
+    static const char *const documents[] = {"\xEF\xBB\xBF"
+                                            "a: b\n",
+                                            "a: b\r\nc: d\r\n",
+                                            "a: b\n \t \nc: d\n",
+                                            "a: b",
+                                            "# ---\na: b\n",
+                                            "---\na: b\n---\n",
+                                            "a:\tb\n",
+                                            "a: b\n...\n",
+                                            "%YAML 1.1\n---\na: b\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(documents); i++) {
+        struct parsed parsed = parse(documents[i]);
+        if (parsed.result != 0)
+            fail_msg("%s: %s", documents[i], parsed.e.text);
+        assert_string_equal(yaml_get(parsed.root, "a")->text, "b");
+        done(&parsed);
+    }
+    static const char *const empty[] = {"", "\n\n", "# only a comment\n", "---\n", "~\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(empty); i++) {
+        struct parsed parsed = parse(empty[i]);
+        assert_int_equal(parsed.result, 0);
+        assert_null(parsed.root);
+        done(&parsed);
+    }
+}
+
+static void test_problems_have_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length; /* 0: strlen */
+        int line, column;
+        const char *message;
+    } cases[] = {
+        {"a:\n\tb: c\n", 0, 2, 1, "a tab is used for indentation"},
+        {"a: b\n```\n", 0, 2, 1, "Markdown fence"},
+        {"a: @b\n", 0, 1, 4, "\"@\" must be quoted"},
+        {"a: \"b\nc: d\n", 0, 1, 4, "never closed"},
+        {"a: b: c\n", 0, 1, 5, "a \": \" where no key can stand"},
+        {"a:\n  - b\n c\n", 0, 3, 2, ""},
+        {"a: [b\n", 0, 2, 1, "not closed"},
+        {"a: b\nc: \xFF\n", 0, 2, 4, "not UTF-8"},
+        {"a: b\nc: \x01\n", 0, 2, 4, "control character"},
+        {"a: b\0c\n", 7, 1, 5, "control character"},
+        {"a: *b\n", 0, 1, 4, "no anchor"},
+        {"a: &a [*a]\n", 0, 1, 8, "contains it"},
+        {"a: b\n--- \nc: d\n", 0, 3, 1, "second document"},
+        {"<<: b\n", 0, 1, 5, "takes a mapping"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct parsed parsed =
+            parse_bytes(cases[i].text, cases[i].length > 0 ? cases[i].length : strlen(cases[i].text));
+        assert_int_equal(parsed.result, -1);
+        assert_int_equal(parsed.e.class, ERR_MANIFEST);
+        if (strstr(parsed.e.text, cases[i].message) == NULL || parsed.e.line != cases[i].line ||
+            parsed.e.column != cases[i].column)
+            fail_msg("case %zu: %d:%d: %s", i, parsed.e.line, parsed.e.column, parsed.e.text);
+        assert_string_equal(parsed.e.file, "a.yml");
+        done(&parsed);
+    }
+}
+
+static void test_anchors_and_merges(void **state)
+{
+    (void)state;
+    struct parsed parsed =
+        parse("base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\nx:\n  <<: *base\n  a: 9\n"
+              "y:\n  <<: [*base, *more]\nz: *base\nbase2: &base {a: 7}\nw: *base\n");
+    assert_int_equal(parsed.result, 0);
+    const struct yaml_node *x = yaml_get(parsed.root, "x");
+    assert_int_equal(x->count, 2);
+    assert_string_equal(yaml_get(x, "a")->text, "9");
+    assert_string_equal(yaml_get(x, "b")->text, "2");
+    const struct yaml_node *y = yaml_get(parsed.root, "y");
+    assert_string_equal(yaml_get(y, "b")->text, "2");
+    assert_string_equal(yaml_get(y, "c")->text, "4");
+    assert_ptr_equal(yaml_get(parsed.root, "z"), yaml_get(parsed.root, "base"));
+    assert_string_equal(yaml_get(yaml_get(parsed.root, "w"), "a")->text, "7");
+    done(&parsed);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    char deep[256];
+    memset(deep, '[', 100);
+    memset(deep + 100, ']', 100);
+    deep[200] = '\0';
+    struct parsed parsed = parse(deep);
+    assert_int_equal(parsed.result, -1);
+    assert_non_null(strstr(parsed.e.text, "64 deep"));
+    done(&parsed);
+    deep[YAML_MAX_DEPTH] = '\0';
+    memset(deep, '[', YAML_MAX_DEPTH);
+    memset(deep + YAML_MAX_DEPTH, ']', YAML_MAX_DEPTH);
+    deep[2 * YAML_MAX_DEPTH] = '\0';
+    parsed = parse(deep);
+    assert_int_equal(parsed.result, 0);
+    done(&parsed);
+
+    char bomb[4096] = "a: &x0 [1,1,1,1,1,1,1,1,1,1]\n";
+    for (int i = 1; i < 9; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "b%d: &x%d [*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d]\n", i, i,
+                 i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+        strcat(bomb, line);
+    }
+    parsed = parse(bomb);
+    assert_int_equal(parsed.result, -1);
+    assert_int_equal(parsed.e.class, ERR_MANIFEST);
+    assert_non_null(strstr(parsed.e.text, "too large"));
+    done(&parsed);
+}
+
+static void test_small_arena(void **state)
+{
+    (void)state;
+    struct err e;
+    err_init(&e);
+    struct arena *arena = arena_new(1024);
+    struct yaml_file file = {.path = "a.yml", .text = "a: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n", .length = 35};
+    const struct yaml_node *root = NULL;
+    assert_int_equal(yaml_parse(&file, arena, &root, &e), -1);
+    assert_int_equal(e.class, ERR_MEMORY);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_scalars_keep_their_text),
+        cmocka_unit_test(test_tolerated),
+        cmocka_unit_test(test_problems_have_places),
+        cmocka_unit_test(test_anchors_and_merges),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_small_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
