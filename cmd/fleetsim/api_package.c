@@ -61,10 +61,15 @@ static bool decode_form(const struct request *request, json_int_t *team_id, bool
 {
     const char *team = multipart_field(request->form, "team_id");
     const char *flag = multipart_field(request->form, "self_service");
-    char *end = NULL;
+    char *end;
+    bool is_number = true;
     *team_given = team != NULL && team[0] != '\0';
-    *team_id = *team_given ? strtoll(team, &end, 10) : 0;
-    if (*team_given && (*end != '\0' || !isdigit((unsigned char)team[0]))) {
+    *team_id = 0;
+    if (*team_given) {
+        *team_id = strtoll(team, &end, 10);
+        is_number = *end == '\0' && isdigit((unsigned char)team[0]);
+    }
+    if (!is_number) {
         refuse(answer, REFUSE_UNDECODABLE, "base", "Invalid team_id: %s", team);
         return false;
     }
