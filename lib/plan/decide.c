@@ -205,6 +205,10 @@ int decide_package(const struct planner *planner, const struct team_work *work, 
         return decide_without_server(planner, work, candidate, e);
     if (candidate->conflicting != NULL)
         return decide_ambiguous(planner, candidate, e);
+    if (candidate->app != NULL)
+        return settle(candidate->item, PLAN_BLOCKED, REASON_NOT_SUPPORTED,
+                      "the team has this title as a Fleet-maintained app; putting a package in its place is "
+                      "not supported yet");
     const char *label = missing_label(planner->input->observed, candidate->wish);
     if (label != NULL)
         return decide_missing_label(planner, candidate->item, label, e);

@@ -85,6 +85,18 @@ static bool title_matches_other_team(const struct candidate *candidate, const st
     return candidate->known_title_id != 0 && candidate->known_title_id == title->title_id;
 }
 
+/* The title is in the team, but as a Fleet-maintained app. */
+static const struct observed_title *find_app(const struct observed_team *observed,
+                                             const struct candidate *candidate)
+{
+    for (size_t i = 0; i < observed->title_count; i++)
+        if (!title_is_package(&observed->titles[i]) &&
+            (title_matches_digest(candidate, &observed->titles[i]) ||
+             title_matches_other_team(candidate, &observed->titles[i])))
+            return &observed->titles[i];
+    return NULL;
+}
+
 /* The surest evidence first. */
 static bool (*const ways[])(const struct candidate *, const struct observed_title *) = {
     title_matches_digest, title_matches_memory, title_matches_url, title_matches_other_team};
@@ -101,6 +113,7 @@ static void match_one(struct team_work *work, struct candidate *candidate)
                 work->claimed[i] = true;
                 return;
             }
+    candidate->app = find_app(observed, candidate);
 }
 
 static bool is_same_title(const struct candidate *a, const struct candidate *b)

@@ -37,6 +37,7 @@ struct candidate {
     const char *sha256;                  /* what it is to have; NULL unless known */
     const struct observed_title *title;  /* NULL: not matched */
     int64_t known_title_id;              /* which title these bytes are, from other teams; 0: unknown */
+    const struct observed_title *app;    /* the team has this title as an app: it can't be a package too */
     const struct candidate *conflicting; /* another item of the team for the same title */
     bool wants_details;                  /* can't be told without the title's details, which are not read */
 };
