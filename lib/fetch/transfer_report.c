@@ -53,10 +53,12 @@ static void log_attempt(const struct transfer *transfer, const struct attempt *a
         LOG_TEXT("address", attempt->remote_address),
         LOG_TEXT("cause", attempt->cause),
     };
+    char status[32];
+    snprintf(status, sizeof status, "HTTP %d", attempt->status);
     log_event(transfer->fetcher->options->log, is_good ? LOG_DEBUG : LOG_INFO, "attempt", fields,
-              ARRAY_LENGTH(fields), "%s: attempt %d, %s: %s%s%d, %s in %s", transfer->name, attempt->number,
-              attempt->url, attempt->cause, is_good ? "HTTP " : ", HTTP ", attempt->status,
-              text_size(attempt->bytes, size), clock_duration_text(attempt->duration_ms, duration));
+              ARRAY_LENGTH(fields), "%s: attempt %d, %s: %s, %s in %s", transfer->name, attempt->number,
+              attempt->url, is_good ? status : attempt->cause, text_size(attempt->bytes, size),
+              clock_duration_text(attempt->duration_ms, duration));
 }
 
 void transfer_close_attempt(struct transfer *transfer, const char *cause)
@@ -145,14 +147,14 @@ static bool has_sent_credentials(const struct transfer *transfer)
 const char *transfer_describe_status(struct transfer *transfer, int status)
 {
     char host[URL_HOST_BYTES], duration[CLOCK_TEXT_BYTES], after[64] = "";
-    const char *agent = transfer->fetcher->options->settings->user_agent;
+    const char *agent = http_user_agent(transfer->fetcher->options->http);
     url_host(transfer->hop_url, host, sizeof host);
     if (transfer->retry_after_ms >= 0)
         snprintf(after, sizeof after, ", Retry-After %s",
                  clock_duration_text(transfer->retry_after_ms, duration));
     if (status == 401 || status == 403)
         return transfer_text(transfer, "HTTP %d (%s%s) from %s for User-Agent \"%s\" with %s", status,
-                             words_of_status(status), after, host, agent == NULL ? "" : agent,
+                             words_of_status(status), after, host, agent,
                              has_sent_credentials(transfer) ? "the given credentials" : "no credentials");
     return transfer_text(transfer, "HTTP %d (%s%s) from %s", status, words_of_status(status), after, host);
 }

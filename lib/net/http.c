@@ -56,6 +56,11 @@ void http_cleanup(struct http **http)
     *http = NULL;
 }
 
+const char *http_user_agent(const struct http *http)
+{
+    return http->user_agent == NULL ? "" : http->user_agent;
+}
+
 static int64_t now_ms(const struct http *http)
 {
     return http->clock->monotonic_ms(http->clock->context);

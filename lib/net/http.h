@@ -25,6 +25,7 @@ struct http; /* what exchanges share: connections, DNS, options. One for package
 struct http *http_new(const struct http_options *options, struct err *e) MUST_CHECK;
 void http_free(struct http *http);
 void http_cleanup(struct http **http);
+const char *http_user_agent(const struct http *http); /* "" if none is sent */
 
 /* One field or file of a multipart/form-data body (RFC 7578). */
 struct http_part {

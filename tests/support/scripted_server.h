@@ -1,0 +1,62 @@
+/* A small HTTP server on raw sockets (127.0.0.1, threads) whose every answer is a script: what it sends,
+ * where it cuts, how it ends. It remembers each request. For tests of net/ and fetch/ only. */
+#ifndef TENDER_TESTS_SCRIPTED_SERVER_H
+#define TENDER_TESTS_SCRIPTED_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum script_end {
+    SCRIPT_KEEP,  /* the connection stays for the next request */
+    SCRIPT_CLOSE, /* FIN */
+    SCRIPT_RESET, /* RST */
+    SCRIPT_STALL, /* silence until the client or the server ends */
+};
+
+/* One answer. All zero: 200 with an empty body. */
+struct script_step {
+    int status;          /* 0: 200 */
+    const char *headers; /* further lines, each ended by "\r\n"; NULL: none */
+    const void *body;
+    size_t body_length;
+    const char *etag; /* sent; compared with If-None-Match (304) and, with `ranges`, with If-Range */
+    bool ranges;      /* Range is honoured: 206, 416; otherwise always the whole body */
+    bool ignores_if_range;
+    int64_t range_shift; /* added to the offset of a 206 */
+    int64_t total_shift; /* added to the total of a 206's Content-Range */
+    bool chunked;        /* no Content-Length */
+    bool until_close;    /* neither: the body ends with the connection */
+    size_t send_at_most; /* body bytes, then `end`; 0: all. SCRIPT_NOTHING: not even headers */
+    enum script_end end;
+    unsigned delay_ms; /* before the answer */
+    unsigned pace_ms;  /* after every 16 KiB of body */
+    const char *raw;   /* this text instead of everything above, then `end` */
+};
+#define SCRIPT_NOTHING SIZE_MAX
+
+/* The n-th request for a path gets the n-th step, the last one again and again. */
+struct script_path {
+    const char *path; /* with query */
+    const struct script_step *steps;
+    size_t step_count;
+};
+
+struct scripted_server;
+
+/* The paths are borrowed. Ends the test program if the system refuses a socket or a thread. */
+struct scripted_server *scripted_server_new(const struct script_path *paths, size_t path_count);
+/* Stops all connections and waits for their threads. */
+void scripted_server_free(struct scripted_server *server);
+int scripted_server_port(const struct scripted_server *server);
+
+/* Requests so far, in their order. `path` NULL: all. */
+size_t scripted_server_count(struct scripted_server *server, const char *path);
+/* The head of the n-th request (0-based) for the path (NULL: of all), copied into out; "" if there is none.
+ */
+const char *scripted_server_head(struct scripted_server *server, const char *path, size_t n, char *out,
+                                 size_t size);
+/* The most requests that were under way at once. */
+size_t scripted_server_most_at_once(struct scripted_server *server);
+
+#endif

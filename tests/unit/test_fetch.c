@@ -1,0 +1,981 @@
+/* fetch/fetch.h against a server that misbehaves by script: every way a download can go wrong, and what must
+ * come of it. Waits are skipped by the fixture's clock. */
+#include "base/files.h"
+#include "fetch/fetch.h"
+#include "fetch_fixture.h"
+#include "scripted_server.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PACKAGE_BYTES = 41152, BIG_BYTES = 3 * 1024 * 1024, MEBIBYTE = 1024 * 1024 };
+
+static unsigned char package[PACKAGE_BYTES], other[PACKAGE_BYTES], big[BIG_BYTES];
+static const char html[] = "<!DOCTYPE html>\n<html><body>This domain is for sale</body></html>";
+static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n";
+
+static void fill(unsigned char *into, size_t size, unsigned seed)
+{
+    unsigned char *bytes = fixture_bytes(".pkg", size, seed);
+    memcpy(into, bytes, size);
+    free(bytes);
+}
+
+static int make_bodies(void **state)
+{
+    (void)state;
+    fill(package, sizeof package, 1);
+    fill(other, sizeof other, 2);
+    fill(big, sizeof big, 3);
+    return 0;
+}
+
+#define WHOLE .body = package, .body_length = sizeof package
+#define STEPS(...)                                                                                           \
+    .steps = (const struct script_step[]){__VA_ARGS__},                                                      \
+    .step_count = sizeof((const struct script_step[]){__VA_ARGS__}) / sizeof(struct script_step)
+
+struct fetch_case {
+    const char *name;
+    const char *path; /* NULL: "/a.pkg" */
+    const struct script_step *steps;
+    size_t step_count;
+    bool is_pinned;
+    enum package_state state;
+    size_t requests;
+    const char *error;            /* part of the error's text */
+    const char *log;              /* part of the log */
+    uint64_t second_resumes_from; /* 0: not looked at */
+};
+
+static const struct fetch_case cases[] = {
+    {"plain", STEPS({WHOLE}), .state = PACKAGE_FETCHED, .requests = 1},
+    {"plain, pinned", STEPS({WHOLE}), .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 1},
+    {"chunked", STEPS({WHOLE, .chunked = true}), .state = PACKAGE_FETCHED, .requests = 1},
+    {"until the connection's end", STEPS({WHOLE, .until_close = true}), .state = PACKAGE_FETCHED,
+     .requests = 1},
+    {"A1: reset before the body", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_RESET}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "wait: a.pkg: connection reset by peer"},
+    {"A3: closed without an answer", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_CLOSE}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "connection closed without an answer"},
+    {"A13: reset in mid-body, resumed by If-Range",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v1\"", .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2,
+     .log = "connection reset by peer after 20000 of 41152 bytes from 127.0.0.1:",
+     .second_resumes_from = 20000},
+    {"A15: short body, resumed",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 40, .end = SCRIPT_CLOSE},
+           {WHOLE, .etag = "\"v1\"", .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "attempt 2 of 8), 40 bytes kept",
+     .second_resumes_from = 40},
+    {"pinned, no validator: resumed all the same",
+     STEPS({WHOLE, .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .ranges = true}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 2, .second_resumes_from = 20000},
+    {"unpinned, no validator: from the start",
+     STEPS({WHOLE, .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2},
+    {"weak validator: from the start",
+     STEPS({WHOLE, .etag = "W/\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2},
+    {"A18: 200 to a range starts clean",
+     STEPS({WHOLE, .etag = "\"v1\"", .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .etag = "\"v1\""}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 2},
+    {"changed in between: If-Range gives the new one whole",
+     STEPS({.body = other,
+            .body_length = sizeof other,
+            .etag = "\"v1\"",
+            .ranges = true,
+            .send_at_most = 20000,
+            .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v2\"", .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2},
+    {"changed in between, and If-Range is ignored",
+     STEPS({.body = other,
+            .body_length = sizeof other,
+            .etag = "\"v1\"",
+            .ranges = true,
+            .send_at_most = 20000,
+            .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v2\"", .ranges = true, .ignores_if_range = true}),
+     .state = PACKAGE_FETCHED, .requests = 3},
+    {"A20: a 206 that starts early",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v1\"", .ranges = true, .range_shift = -8},
+           {WHOLE, .etag = "\"v1\"", .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 3},
+    {"a 206 that starts late",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v1\"", .ranges = true, .range_shift = 8}, {WHOLE}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
+    {"a 206 of another total",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v1\"", .ranges = true, .total_shift = 5}, {WHOLE}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
+    {"a 206 with Content-Encoding",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {WHOLE, .etag = "\"v1\"", .ranges = true, .headers = "Content-Encoding: gzip\r\n"}, {WHOLE}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
+    {"412 to a range",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {.status = 412}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 3},
+    {"A16: 416 with an HTML body to a range",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
+           {.status = 416, .body = html, .body_length = sizeof html - 1}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 3},
+    {"a 206 that nobody asked for",
+     STEPS({.status = 206, WHOLE, .headers = "Content-Range: bytes 0-41151/41152\r\n"}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2},
+    {"A2: fails twice", STEPS({.status = 503}, {.status = 502}, {WHOLE}), .state = PACKAGE_FETCHED,
+     .requests = 3, .log = "attempt 3 of 8"},
+    {"A8: 429 with Retry-After in seconds", STEPS({.status = 429, .headers = "Retry-After: 7\r\n"}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "Retry-After 7 s"},
+    {"Retry-After as a date against the answer's own",
+     STEPS({.status = 503,
+            .headers = "Date: Mon, 30 Nov 2015 10:00:00 GMT\r\n"
+                       "Retry-After: Mon, 30 Nov 2015 10:01:30 GMT\r\n"},
+           {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "trying again in 1 min 30 s"},
+    {"Retry-After beyond the limit", STEPS({.status = 503, .headers = "Retry-After: 86400\r\n"}),
+     .state = PACKAGE_FAILED, .requests = 1, .error = "more than --retry-after-max (10 min)"},
+    {"403 with rate-limit headers",
+     STEPS({.status = 403, .headers = "X-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 5\r\n"}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2},
+    {"A4: 403 for good, naming the user agent", STEPS({.status = 403}), .state = PACKAGE_FAILED,
+     .requests = 1, .error = "HTTP 403 (forbidden) from 127.0.0.1:"},
+    {"A11", STEPS({.status = 403}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "for User-Agent \"tender-test/1\" with no credentials"},
+    {"404", STEPS({.status = 404, .body = html, .body_length = sizeof html - 1}), .state = PACKAGE_FAILED,
+     .requests = 1, .error = "HTTP 404 (not found)"},
+    {"501 is permanent", STEPS({.status = 501}), .state = PACKAGE_FAILED, .requests = 1, .error = "HTTP 501"},
+    {"503 for ever: eight attempts", STEPS({.status = 503}), .state = PACKAGE_FAILED, .requests = 8,
+     .error = "given up after 8 attempts: HTTP 503"},
+    {"A36: empty", STEPS({.status = 200}), .state = PACKAGE_FAILED, .requests = 1, .error = "empty"},
+    {"empty without a length", STEPS({.chunked = true}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "empty"},
+    {"204", STEPS({.status = 204}), .state = PACKAGE_FAILED, .requests = 1, .error = "empty"},
+    {"A37: HTML instead of a package",
+     STEPS({.body = html, .body_length = sizeof html - 1, .headers = "Content-Type: text/html\r\n"}),
+     .state = PACKAGE_FAILED, .requests = 1, .error = "an HTML page came instead of a package"},
+    {"HTML where the URL has no extension", .path = "/latest?os=mac",
+     STEPS({.body = html, .body_length = sizeof html - 1}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "an HTML page"},
+    {"no extension, binary", .path = "/latest?os=mac", STEPS({WHOLE}), .state = PACKAGE_FETCHED,
+     .requests = 1},
+    {"Git LFS pointer", STEPS({.body = lfs, .body_length = sizeof lfs - 1}), .state = PACKAGE_FAILED,
+     .requests = 1, .error = "a Git LFS pointer"},
+    {"wrong magic", .path = "/a.deb", STEPS({WHOLE}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "not a deb"},
+    {"pinned: the digest decides, not the magic", .path = "/a.deb", STEPS({WHOLE}), .is_pinned = true,
+     .state = PACKAGE_FETCHED, .requests = 1},
+    {"B20: upstream changed", STEPS({.body = other, .body_length = sizeof other}), .is_pinned = true,
+     .state = PACKAGE_FAILED, .requests = 1, .error = "upstream changed: expected "},
+    {"B22: a parking page behind a pin",
+     STEPS({.body = html, .body_length = sizeof html - 1, .headers = "Content-Type: text/html\r\n"}),
+     .is_pinned = true, .state = PACKAGE_FAILED, .requests = 1,
+     .error = "which is an HTML page (from http://127.0.0.1:"},
+    {"mixed body with the wrong digest: once more, clean",
+     STEPS({.body = other,
+            .body_length = sizeof other,
+            .ranges = true,
+            .send_at_most = 20000,
+            .end = SCRIPT_RESET},
+           {WHOLE, .ranges = true}),
+     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3, .log = "restart: a.pkg: the resumed file"},
+    {"stall",
+     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_STALL},
+           {WHOLE, .etag = "\"v1\"", .ranges = true}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "stall limit", .second_resumes_from = 20000},
+    {"silence", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_STALL}, {WHOLE}),
+     .state = PACKAGE_FETCHED, .requests = 2, .log = "stall limit"},
+    {"no HTTP at all: once more only", STEPS({.raw = "hello, what?\r\n", .end = SCRIPT_CLOSE}),
+     .state = PACKAGE_FAILED, .requests = 2, .error = "HTTP/0.9"},
+    {"A35: redirect to itself", STEPS({.status = 302, .headers = "Location: /a.pkg\r\n"}),
+     .state = PACKAGE_FAILED, .requests = 1, .error = "redirect loop"},
+    {"redirect without a target", STEPS({.status = 302}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "HTTP 302 without a target"},
+    {"redirect to another scheme", STEPS({.status = 302, .headers = "Location: ftp://example.com/a.pkg\r\n"}),
+     .state = PACKAGE_FAILED, .requests = 1, .error = "only http and https are followed"},
+    {"a 304 that nobody asked for", STEPS({.status = 304}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "304"},
+    {"content encoding without a known type", .path = "/x",
+     STEPS({WHOLE, .headers = "Content-Encoding: gzip\r\n"}), .state = PACKAGE_FAILED, .requests = 1,
+     .error = "Content-Encoding gzip"},
+};
+
+static void check_case(const struct fetch_case *test)
+{
+    struct fetch_fixture fixture;
+    struct err e;
+    struct package result;
+    char head[4096], wanted[64];
+    const char *path = test->path == NULL ? "/a.pkg" : test->path;
+    struct script_path script = {.path = path, .steps = test->steps, .step_count = test->step_count};
+    print_message("    %s\n", test->name);
+    err_init(&e);
+    fetch_fixture_init(&fixture);
+    struct scripted_server *server = scripted_server_new(&script, 1);
+    struct package_request request = {
+        .name = "a.pkg",
+        .url = fixture_url(&fixture, scripted_server_port(server), path),
+        .sha256 = test->is_pinned ? fixture_digest(&fixture, package, sizeof package) : NULL,
+        .bytes_needed = true,
+    };
+    assert_int_equal(fetch_run(&fixture.options, &request, 1, fixture.arena, &result, &e), 0);
+    if (result.state != test->state)
+        print_error("%s\n%s", result.err.text, buf_text(&fixture.log_text));
+    assert_int_equal(result.state, test->state);
+    assert_int_equal(scripted_server_count(server, NULL), test->requests);
+    if (test->error != NULL && strstr(result.err.text, test->error) == NULL)
+        fail_msg("%s: %s", test->name, result.err.text);
+    if (test->log != NULL && strstr(buf_text(&fixture.log_text), test->log) == NULL)
+        fail_msg("%s: %s", test->name, buf_text(&fixture.log_text));
+    if (test->second_resumes_from > 0) {
+        snprintf(wanted, sizeof wanted, "Range: bytes=%llu-\r\n",
+                 (unsigned long long)test->second_resumes_from);
+        assert_non_null(strstr(scripted_server_head(server, NULL, 1, head, sizeof head), wanted));
+        assert_int_equal(result.attempts[1].resumed_from, test->second_resumes_from);
+    }
+    if (test->state == PACKAGE_FETCHED) {
+        assert_true(fixture_file_is(result.path, package, sizeof package));
+        assert_string_equal(result.sha256, fixture_digest(&fixture, package, sizeof package));
+        assert_int_equal(result.size_bytes, sizeof package);
+    } else {
+        assert_int_equal(fixture_count_files(&fixture, "sha256"), 0);
+        assert_true(result.err.text[0] != '\0');
+    }
+    assert_int_equal(result.attempt_count, test->requests);
+    assert_int_equal(fixture_count_files(&fixture, "partial"), 0);
+    scripted_server_free(server);
+    fetch_fixture_done(&fixture);
+}
+
+static void test_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_case(&cases[i]);
+}
+
+/* A server, a fixture and one request, for the tests that need more than a row. */
+struct scene {
+    struct fetch_fixture fixture;
+    struct scripted_server *server;
+    struct package_request request;
+    struct package result;
+    struct err e;
+};
+
+static void scene_init(struct scene *scene, const struct script_path *paths, size_t count)
+{
+    memset(scene, 0, sizeof *scene);
+    err_init(&scene->e);
+    fetch_fixture_init(&scene->fixture);
+    scene->server = scripted_server_new(paths, count);
+    scene->request = (struct package_request){
+        .name = "a.pkg",
+        .url = fixture_url(&scene->fixture, scripted_server_port(scene->server), paths[0].path),
+        .bytes_needed = true,
+    };
+}
+
+static void scene_done(struct scene *scene)
+{
+    scripted_server_free(scene->server);
+    fetch_fixture_done(&scene->fixture);
+}
+
+static void scene_run(struct scene *scene)
+{
+    assert_int_equal(fetch_run(&scene->fixture.options, &scene->request, 1, scene->fixture.arena,
+                               &scene->result, &scene->e),
+                     0);
+}
+
+#define PATH(path_, ...)                                                                                     \
+    {                                                                                                        \
+        .path = (path_), STEPS(__VA_ARGS__)                                                                  \
+    }
+
+static void add_backup(struct scene *scene, const char *path)
+{
+    struct string_list *list = &scene->request.backup_urls;
+    struct err e;
+    err_init(&e);
+    const char **items = arena_alloc_array(scene->fixture.arena, list->count + 1, sizeof *items, &e);
+    assert_non_null(items);
+    for (size_t i = 0; i < list->count; i++)
+        items[i] = list->items[i];
+    items[list->count] = strncmp(path, "http", 4) == 0
+                             ? path
+                             : fixture_url(&scene->fixture, scripted_server_port(scene->server), path);
+    *list = (struct string_list){.is_set = true, .count = list->count + 1, .items = items};
+}
+
+static void test_backup_after_404(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 404}), PATH("/b.pkg", {WHOLE})};
+    struct scene scene;
+    scene_init(&scene, paths, 2);
+    add_backup(&scene, "/b.pkg");
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scene.fixture.skipped_ms, 0);
+    assert_string_equal(scene.result.file_name, "b.pkg");
+    scene_done(&scene);
+}
+
+/* A dead primary on another host: the backup is asked at once, without a wait. */
+static void test_rotation_before_waiting(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    add_backup(&scene, "/a.pkg");
+    scene.request.url = "http://127.0.0.1:1/dead.pkg";
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scene.fixture.skipped_ms, 0);
+    assert_int_equal(scene.result.attempt_count, 2);
+    assert_non_null(strstr(scene.result.attempts[0].cause, "connection refused"));
+    scene_done(&scene);
+}
+
+/* Two sources of one host count as one for transient trouble: the second one is not asked before the wait. */
+static void test_sources_of_one_host(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 503}), PATH("/b.pkg", {.status = 503})};
+    struct scene scene;
+    scene_init(&scene, paths, 2);
+    scene.fixture.settings.retry.rounds = 3;
+    add_backup(&scene, "/b.pkg");
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 3);
+    scene_done(&scene);
+}
+
+static void test_all_causes_are_told(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 404}), PATH("/b.pkg", {.status = 410})};
+    struct scene scene;
+    scene_init(&scene, paths, 2);
+    add_backup(&scene, "/b.pkg");
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "/a.pkg: HTTP 404"));
+    assert_non_null(strstr(scene.result.err.text, "/b.pkg: HTTP 410"));
+    scene_done(&scene);
+}
+
+/* Delays of a host that stays down: 2, 4, 8, 16, 32, 60, 60 s with the whole jitter. */
+static void test_delays(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 503})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene_run(&scene);
+    int64_t waited = scene.fixture.skipped_ms;
+    assert_in_range(waited, 182000 - 200, 182000);
+    assert_in_range(scene.result.waited_ms, 182000 - 200, 182000 + 2000);
+    scene_done(&scene);
+}
+
+/* More than 1 MiB per attempt: goes on at once, as often as it takes. */
+static void test_progress_costs_nothing(void **state)
+{
+    (void)state;
+    const struct script_step cut = {.body = big,
+                                    .body_length = sizeof big,
+                                    .etag = "\"v1\"",
+                                    .ranges = true,
+                                    .send_at_most = MEBIBYTE + 4096,
+                                    .end = SCRIPT_RESET};
+    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &cut, .step_count = 1}};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.fixture.settings.retry.rounds = 1;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_true(fixture_file_is(scene.result.path, big, sizeof big));
+    assert_int_equal(scene.fixture.skipped_ms, 0);
+    assert_int_equal(scene.result.attempt_count, 3);
+    assert_int_equal(scene.result.received_bytes, sizeof big);
+    scene_done(&scene);
+}
+
+/* A server that never resumes and always cuts at the same place makes no progress: the attempts end. */
+static void test_no_progress_ends(void **state)
+{
+    (void)state;
+    const struct script_step cut = {
+        .body = big, .body_length = sizeof big, .send_at_most = 2 * MEBIBYTE, .end = SCRIPT_CLOSE};
+    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &cut, .step_count = 1}};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.fixture.settings.retry.rounds = 3;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 4); /* one brought progress */
+    scene_done(&scene);
+}
+
+static void test_request_cap(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 503})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.fixture.settings.limits.max_requests_per_item = 3;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 3);
+    assert_non_null(strstr(scene.result.err.text, "given up after 3 requests"));
+    scene_done(&scene);
+}
+
+static void test_item_timeout(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 503})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.fixture.settings.retry.rounds = 1000;
+    scene.fixture.settings.limits.item_timeout_ms = 30 * 60 * 1000;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "less than 1 MiB of progress in 30 min"));
+    scene_done(&scene);
+}
+
+static void test_too_large(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE}), PATH("/c.pkg", {WHOLE, .chunked = true})};
+    struct scene scene;
+    scene_init(&scene, paths, 2);
+    scene.fixture.settings.limits.max_package_bytes = 30000;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "too large"));
+    scene.request.url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/c.pkg");
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "too large: more than"));
+    assert_int_equal(fixture_count_files(&scene.fixture, "partial"), 0);
+    scene_done(&scene);
+}
+
+static void test_redirects(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {
+        PATH("/a.pkg", {.status = 302, .headers = "Location: /b%2520x.pkg?sig=1\r\n"}),
+        PATH("/b%2520x.pkg?sig=1", {.status = 301, .headers = "Location: c/d.pkg\r\n"}),
+        PATH("/c/d.pkg", {WHOLE, .headers = "Content-Disposition: attachment; filename=\"../x/n.pkg\"\r\n"}),
+    };
+    struct scene scene;
+    scene_init(&scene, paths, 3);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 3);
+    assert_int_equal(scene.result.attempt_count, 1);
+    assert_string_equal(scene.result.file_name, "n.pkg");
+    scene.fixture.settings.limits.max_redirects = 1;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "more than 1 redirects"));
+    scene_done(&scene);
+}
+
+/* A signed URL that expired: once more from the original. */
+static void test_expired_redirect(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {
+        PATH("/a.pkg", {.status = 302, .headers = "Location: /old\r\n"},
+             {.status = 302, .headers = "Location: /new\r\n"}),
+        PATH("/old", {.status = 403}),
+        PATH("/new", {WHOLE}),
+    };
+    struct scene scene;
+    scene_init(&scene, paths, 3);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scene.fixture.skipped_ms, 0);
+    scene_done(&scene);
+}
+
+static void test_credentials_stay_home(void **state)
+{
+    (void)state;
+    const struct script_path there[] = {PATH("/x.pkg", {WHOLE})};
+    struct scripted_server *elsewhere = scripted_server_new(there, 1);
+    char location[128], head[4096];
+    snprintf(location, sizeof location, "Location: http://127.0.0.1:%d/x.pkg\r\n",
+             scripted_server_port(elsewhere));
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 302, .headers = "Location: /b.pkg\r\n"}),
+                                        PATH("/b.pkg", {.status = 302, .headers = location})};
+    struct scene scene;
+    scene_init(&scene, paths, 2);
+    struct source_rule rule = {.prefix = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/"),
+                               .retry = scene.fixture.settings.retry,
+                               .header = "X-Api-Key: hunter2"};
+    scene.fixture.settings.sources = &rule;
+    scene.fixture.settings.source_count = 1;
+    char url[256];
+    snprintf(url, sizeof url, "http://bob:s3cret@127.0.0.1:%d/a.pkg", scripted_server_port(scene.server));
+    scene.request.url = url;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    for (size_t i = 0; i < 2; i++) {
+        scripted_server_head(scene.server, NULL, i, head, sizeof head);
+        assert_non_null(strstr(head, "X-Api-Key: hunter2"));
+        assert_non_null(strstr(head, "Authorization: Basic Ym9iOnMzY3JldA=="));
+    }
+    scripted_server_head(elsewhere, NULL, 0, head, sizeof head);
+    assert_non_null(strstr(head, "GET /x.pkg"));
+    assert_null(strstr(head, "hunter2"));
+    assert_null(strstr(head, "Authorization"));
+    assert_null(strstr(buf_text(&scene.fixture.log_text), "s3cret"));
+    assert_null(strstr(buf_text(&scene.fixture.log_text), "hunter2"));
+    assert_null(strstr(scene.result.attempts[0].url, "s3cret"));
+    scripted_server_free(elsewhere);
+    scene_done(&scene);
+}
+
+static void test_conditional(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH(
+        "/a.pkg", {WHOLE, .etag = "\"v1\"", .headers = "Last-Modified: Mon, 30 Nov 2015 10:00:00 GMT\r\n"})};
+    struct scene scene;
+    char head[4096];
+    scene_init(&scene, paths, 1);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scene.fixture.told_count, 1);
+    assert_string_equal(scene.fixture.told.etag, "\"v1\"");
+    assert_string_equal(scene.fixture.told.last_modified, "Mon, 30 Nov 2015 10:00:00 GMT");
+    assert_string_equal(scene.fixture.told.sha256, scene.result.sha256);
+    assert_string_equal(scene.fixture.told.url, scene.request.url);
+    struct remembered_validator known = scene.fixture.told;
+
+    /* bytes needed and in the cache: a 304 is enough, and the cached file is verified */
+    scene.request.known = &known;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_CACHED);
+    assert_non_null(scene.result.path);
+    assert_non_null(
+        strstr(scripted_server_head(scene.server, NULL, 1, head, sizeof head), "If-None-Match: \"v1\""));
+
+    /* held by Fleet: no bytes here */
+    scene.request.bytes_needed = false;
+    scene.request.known_bytes_are_held = true;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_NOT_MODIFIED);
+    assert_string_equal(scene.result.sha256, known.sha256);
+    assert_null(scene.result.path);
+
+    /* a damaged cache entry does not survive the 304 */
+    scene.request.bytes_needed = true;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/sha256/%.2s/%s", scene.fixture.folder, known.sha256, known.sha256);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    fputc('!', file);
+    fclose(file);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_true(fixture_file_is(scene.result.path, package, sizeof package));
+
+    /* not in the cache, but needed: no condition is sent */
+    unlink(path);
+    size_t before = scripted_server_count(scene.server, NULL);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_null(strstr(scripted_server_head(scene.server, NULL, before, head, sizeof head), "If-None-Match"));
+    scene_done(&scene);
+}
+
+static void test_probe(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {
+        PATH("/a.pkg", {WHOLE, .etag = "\"v1\"", .ranges = true}, {WHOLE, .etag = "\"v2\"", .ranges = true},
+             {WHOLE, .etag = "\"v2\""}, {.status = 404}),
+        PATH("/b.pkg", {WHOLE}),
+    };
+    static const struct remembered_validator known = {
+        .url = "", .etag = "\"v1\"", .last_modified = "", .sha256 = "ab", .file_name = "a.pkg"};
+    struct scene scene;
+    char head[4096];
+    scene_init(&scene, paths, 2);
+    scene.request.bytes_needed = false;
+    scene.request.probe_only = true;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_UNKNOWN); /* nothing is remembered: not even asked */
+    assert_int_equal(scripted_server_count(scene.server, NULL), 0);
+    scene.request.known = &known;
+    static const enum package_state expected[] = {PACKAGE_NOT_MODIFIED, PACKAGE_CHANGED, PACKAGE_CHANGED,
+                                                  PACKAGE_FAILED};
+    for (size_t i = 0; i < 4; i++) {
+        scene_run(&scene);
+        assert_int_equal(scene.result.state, expected[i]);
+        scripted_server_head(scene.server, NULL, i, head, sizeof head);
+        assert_non_null(strstr(head, "GET /a.pkg"));
+        assert_non_null(strstr(head, "If-None-Match: \"v1\""));
+        assert_non_null(strstr(head, "Range: bytes=0-0"));
+        assert_int_equal(scene.result.received_bytes, 0);
+    }
+    add_backup(&scene, "/b.pkg");
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_UNKNOWN);
+    assert_int_equal(scripted_server_count(scene.server, "/b.pkg"), 0);
+    scene_done(&scene);
+}
+
+static void test_pinned_and_cached(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.request.sha256 = fixture_digest(&scene.fixture, package, sizeof package);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_CACHED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 1);
+    /* A24: a flipped byte */
+    FILE *file = fopen(scene.result.path, "r+");
+    assert_non_null(file);
+    fputc('!', file);
+    fclose(file);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 2);
+    assert_true(fixture_file_is(scene.result.path, package, sizeof package));
+    scene_done(&scene);
+}
+
+static void test_one_download_per_url(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE}), PATH("/b.pkg", {WHOLE})};
+    struct scene scene;
+    struct package_request requests[5];
+    struct package results[5];
+    scene_init(&scene, paths, 2);
+    for (size_t i = 0; i < 5; i++)
+        requests[i] = scene.request;
+    /* another URL with the same digest waits for the first, and finds it in the cache */
+    requests[3].sha256 = requests[4].sha256 = fixture_digest(&scene.fixture, package, sizeof package);
+    requests[4].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+    assert_int_equal(fetch_run(&scene.fixture.options, requests, 5, scene.fixture.arena, results, &scene.e),
+                     0);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(results[i].state == PACKAGE_FETCHED || results[i].state == PACKAGE_CACHED);
+        assert_non_null(results[i].path);
+    }
+    assert_int_equal(scripted_server_count(scene.server, NULL), 2);
+    scene_done(&scene);
+}
+
+/* G1: what fails does not hold up what works. */
+static void test_isolation_and_gates(void **state)
+{
+    (void)state;
+    enum { COUNT = 24 };
+    struct script_step good = {WHOLE, .delay_ms = 20}, bad = {.status = 404}, slow = {WHOLE, .delay_ms = 20};
+    struct script_path paths[COUNT];
+    char names[COUNT][16];
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "/%zu.pkg", i);
+        paths[i] = (struct script_path){.path = names[i],
+                                        .steps = i == 5   ? &bad
+                                                 : i == 7 ? &slow
+                                                          : &good,
+                                        .step_count = 1};
+    }
+    struct scene scene;
+    struct package_request requests[COUNT];
+    struct package results[COUNT];
+    scene_init(&scene, paths, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        requests[i] = scene.request;
+        requests[i].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), names[i]);
+    }
+    assert_int_equal(
+        fetch_run(&scene.fixture.options, requests, COUNT, scene.fixture.arena, results, &scene.e), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(results[i].state, i == 5 ? PACKAGE_FAILED : PACKAGE_FETCHED);
+    assert_in_range(scripted_server_most_at_once(scene.server), 2, 4);
+    scene_done(&scene);
+}
+
+/* Retry-After parks the host for everybody. */
+static void test_retry_after_parks_the_host(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {
+        PATH("/a.pkg", {.status = 429, .headers = "Retry-After: 300\r\n"}, {WHOLE}),
+        PATH("/b.pkg", {WHOLE}),
+    };
+    struct scene scene;
+    struct package_request requests[2];
+    struct package results[2];
+    scene_init(&scene, paths, 2);
+    scene.fixture.settings.limits.parallel_per_host = 1;
+    requests[0] = requests[1] = scene.request;
+    requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+    assert_int_equal(fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e),
+                     0);
+    assert_int_equal(results[0].state, PACKAGE_FETCHED);
+    assert_int_equal(results[1].state, PACKAGE_FETCHED);
+    assert_in_range(scene.fixture.skipped_ms, 299000, 301000);
+    scene_done(&scene);
+}
+
+static void test_proxy_login_is_fatal(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 407}), PATH("/b.pkg", {.status = 503})};
+    struct scene scene;
+    struct package_request requests[2];
+    struct package results[2];
+    scene_init(&scene, paths, 2);
+    requests[0] = requests[1] = scene.request;
+    requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+    assert_int_equal(fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e),
+                     -1);
+    assert_non_null(strstr(scene.e.text, "407"));
+    scene_done(&scene);
+}
+
+static void stop_when_half(void *context, const struct fetch_progress *progress)
+{
+    struct scene *scene = context;
+    if (progress->items[0].bytes > 4 * 16384)
+        loop_request_stop(scene->fixture.loop, LOOP_STOP_SOON);
+}
+
+/* A33, A28: interrupted, the partial stays; the next run continues it. */
+static void interrupted_then_resumed(bool is_pinned, const char *etag)
+{
+    struct script_step slow = {
+        .body = big, .body_length = sizeof big, .etag = etag, .ranges = true, .pace_ms = 10};
+    struct script_step fast = {.body = big, .body_length = sizeof big, .etag = etag, .ranges = true};
+    struct script_step steps[] = {slow, fast};
+    const struct script_path paths[] = {{.path = "/big.pkg", .steps = steps, .step_count = 2}};
+    struct scene scene;
+    char head[4096];
+    scene_init(&scene, paths, 1);
+    if (is_pinned)
+        scene.request.sha256 = fixture_digest(&scene.fixture, big, sizeof big);
+    scene.fixture.options.progress = stop_when_half;
+    scene.fixture.options.progress_context = &scene;
+    scene.fixture.settings.limits.stall_ms = 5000;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_INTERRUPTED);
+    assert_int_equal(fixture_count_files(&scene.fixture, "partial"), 2);
+    fetch_fixture_next_run(&scene.fixture);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    assert_true(fixture_file_is(scene.result.path, big, sizeof big));
+    scripted_server_head(scene.server, NULL, 1, head, sizeof head);
+    if (is_pinned || etag != NULL)
+        assert_non_null(strstr(head, "Range: bytes="));
+    else
+        assert_null(strstr(head, "Range: bytes="));
+    assert_int_equal(etag != NULL, strstr(head, "If-Range: \"v1\"") != NULL);
+    assert_int_equal(fixture_count_files(&scene.fixture, "partial"), 0);
+    scene_done(&scene);
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    interrupted_then_resumed(true, "\"v1\"");
+    interrupted_then_resumed(true, NULL);
+    interrupted_then_resumed(false, "\"v1\"");
+    interrupted_then_resumed(false, NULL);
+}
+
+static void write_file(const struct scene *scene, const char *name, const void *bytes, size_t length)
+{
+    char path[PATH_MAX];
+    struct err e;
+    err_init(&e);
+    snprintf(path, sizeof path, "%s/partial", scene->fixture.folder);
+    assert_int_equal(folder_make(path, &e), 0);
+    snprintf(path, sizeof path, "%s/partial/%s", scene->fixture.folder, name);
+    assert_int_equal(file_write_atomically(path, bytes, length, 0600, &e), 0);
+}
+
+/* What a former run may have left, and how many requests it costs. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const unsigned char *bytes;
+        size_t length;
+        bool knows_size;
+        size_t requests;
+    } leftovers[] = {
+        {"A17: complete", package, PACKAGE_BYTES, true, 0},
+        {"complete, length unknown: the 416 says so", package, PACKAGE_BYTES, false, 1},
+        {"A23: corrupt and complete", other, PACKAGE_BYTES, true, 1},
+        {"corrupt and partial: resumed, wrong, once more", other, 1000, true, 2},
+        {"partial", package, 1000, true, 1},
+        {"longer than the file", big, PACKAGE_BYTES + 1, true, 1},
+        {"longer than the file, length unknown", big, PACKAGE_BYTES + 1, false, 2},
+    };
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE, .ranges = true})};
+    for (size_t i = 0; i < sizeof leftovers / sizeof leftovers[0]; i++) {
+        struct scene scene;
+        char name[128], about[512];
+        print_message("    %s\n", leftovers[i].name);
+        scene_init(&scene, paths, 1);
+        scene.request.sha256 = fixture_digest(&scene.fixture, package, sizeof package);
+        snprintf(name, sizeof name, "%s.part", scene.request.sha256);
+        write_file(&scene, name, leftovers[i].bytes, leftovers[i].length);
+        snprintf(name, sizeof name, "%s.about", scene.request.sha256);
+        snprintf(about, sizeof about, "tender partial 1\nboot x\nsource %s\n%send\n", scene.request.sha256,
+                 leftovers[i].knows_size ? "size 41152\n" : "");
+        write_file(&scene, name, about, strlen(about));
+        scene_run(&scene);
+        assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+        assert_true(fixture_file_is(scene.result.path, package, sizeof package));
+        assert_int_equal(scripted_server_count(scene.server, NULL), leftovers[i].requests);
+        assert_int_equal(fixture_count_files(&scene.fixture, "partial"), 0);
+        scene_done(&scene);
+    }
+}
+
+static void test_partial_of_another_process(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE})};
+    struct scene scene;
+    char path[PATH_MAX];
+    struct err e;
+    int lock = -1;
+    scene_init(&scene, paths, 1);
+    err_init(&e);
+    scene.request.sha256 = fixture_digest(&scene.fixture, package, sizeof package);
+    snprintf(path, sizeof path, "%s.part", scene.request.sha256);
+    write_file(&scene, path, "", 0);
+    snprintf(path, sizeof path, "%s/partial/%s.part", scene.fixture.folder, scene.request.sha256);
+    assert_int_equal(file_lock(path, &lock, &e), 0);
+    scene.fixture.settings.limits.item_timeout_ms = 60 * 1000;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_int_equal(scripted_server_count(scene.server, NULL), 0);
+    close(lock);
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FETCHED);
+    scene_done(&scene);
+}
+
+static void test_other_schemes(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.request.url = "s3://bucket/key?token=abc";
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "only http:// and https://"));
+    assert_null(strstr(scene.result.err.text, "abc"));
+    scene_done(&scene);
+}
+
+static void test_deadline(void **state)
+{
+    (void)state;
+    const struct script_path paths[] = {PATH("/a.pkg", {.status = 503})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    scene.fixture.options.deadline_monotonic_ms = scene.fixture.clock.monotonic_ms(&scene.fixture) + 5000;
+    scene_run(&scene);
+    assert_int_equal(scene.result.state, PACKAGE_FAILED);
+    assert_non_null(strstr(scene.result.err.text, "deadline"));
+    scene_done(&scene);
+}
+
+static void test_store_and_prune(void **state)
+{
+    (void)state;
+    static const char script[] = "#!/bin/sh\necho hello\n";
+    const struct script_path paths[] = {PATH("/a.pkg", {WHOLE})};
+    struct scene scene;
+    scene_init(&scene, paths, 1);
+    struct package stored;
+    assert_int_equal(fetch_store(&scene.fixture.options, script, sizeof script - 1, "hello.sh",
+                                 scene.fixture.arena, &stored, &scene.e),
+                     0);
+    assert_int_equal(stored.state, PACKAGE_CACHED);
+    assert_true(fixture_file_is(stored.path, script, sizeof script - 1));
+    assert_string_equal(stored.file_name, "hello.sh");
+    scene_run(&scene);
+    assert_int_equal(fixture_count_files(&scene.fixture, "sha256"), 2);
+    const char *in_use[] = {stored.sha256};
+    assert_int_equal(fetch_prune_cache(scene.fixture.folder, 0, in_use, 1, NULL, &scene.e), 0);
+    assert_int_equal(fixture_count_files(&scene.fixture, "sha256"), 2);
+    assert_int_equal(fetch_prune_cache(scene.fixture.folder, 1000, in_use, 1, NULL, &scene.e), 0);
+    assert_int_equal(fixture_count_files(&scene.fixture, "sha256"), 1);
+    assert_true(fixture_file_is(stored.path, script, sizeof script - 1));
+    assert_int_equal(
+        fetch_store(&scene.fixture.options, "", 0, "empty.sh", scene.fixture.arena, &stored, &scene.e), -1);
+    scene_done(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_backup_after_404),
+        cmocka_unit_test(test_rotation_before_waiting),
+        cmocka_unit_test(test_sources_of_one_host),
+        cmocka_unit_test(test_all_causes_are_told),
+        cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_progress_costs_nothing),
+        cmocka_unit_test(test_no_progress_ends),
+        cmocka_unit_test(test_request_cap),
+        cmocka_unit_test(test_item_timeout),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_expired_redirect),
+        cmocka_unit_test(test_credentials_stay_home),
+        cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_pinned_and_cached),
+        cmocka_unit_test(test_one_download_per_url),
+        cmocka_unit_test(test_isolation_and_gates),
+        cmocka_unit_test(test_retry_after_parks_the_host),
+        cmocka_unit_test(test_proxy_login_is_fatal),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_partial_of_another_process),
+        cmocka_unit_test(test_other_schemes),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_store_and_prune),
+    };
+    return cmocka_run_group_tests(tests, make_bodies, NULL);
+}
