@@ -433,6 +433,9 @@ static void test_exit_status_of_manifests(void **state)
     report = small_report(OUTCOME_KEPT);
     report.teams[0].removals_withheld = "1 removal is withheld";
     assert_int_equal(status_of(report, false), 3);
+    report = small_report(OUTCOME_UNCHANGED);
+    report.warning = "the commit of 3 h ago is used";
+    assert_int_equal(status_of(report, false), 3);
     report = small_report(OUTCOME_UNCHANGED); /* a team to be created is a change */
     report.teams[0].delivery = DELIVERY_WHOLE;
     report.is_plan = true;
