@@ -125,7 +125,7 @@ static int read_environment(struct parser *parser, const char *(*variable)(void 
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *setting = &settings_table[i];
         const char *value = is_accepted(parser, setting) ? variable(NULL, setting->environment) : NULL;
-        if (text_is_empty(value) || parser->given->by[i] != GIVEN_BY_NOBODY)
+        if (value == NULL || value[0] == '\0' || parser->given->by[i] != GIVEN_BY_NOBODY)
             continue;
         int result = setting->type == SETTING_LIST
                          ? read_list_variable(parser, setting, value)
