@@ -220,7 +220,10 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
             url, reason);
         return FETCH_DENIED;
     }
-    err_fill(e, ERR_REPOSITORY, "can't fetch %s: %s", url, reason);
+    /* libgit2 takes a path that does not exist for a URL of an unknown kind. */
+    bool is_path = strchr(options->url, ':') == NULL;
+    err_fill(e, ERR_REPOSITORY, "can't fetch %s: %s", url,
+             is_path && access(options->url, F_OK) != 0 ? "there is no such folder" : reason);
     return is_mirror_trouble(klass) ? FETCH_MIRROR_BAD : FETCH_UNREACHABLE;
 }
 
@@ -248,7 +251,9 @@ enum fetch_result git_fetch(git_repository *repository, const struct repository_
     fetch.callbacks.payload = &watch;
     git_error_clear();
     git_remote *remote = NULL;
-    int code = git_remote_create_anonymous(&remote, repository, options->url);
+    int code = keep_going(&watch);
+    if (code == 0)
+        code = git_remote_create_anonymous(&remote, repository, options->url);
     if (code == 0)
         code = git_remote_fetch(remote, &refspecs, &fetch, NULL);
     enum fetch_result result = code == 0 ? FETCH_DONE : explain(&watch, code, e);

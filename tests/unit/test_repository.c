@@ -1,0 +1,538 @@
+/* Revisions, files and links of a mirror, a commit and a folder; what happens when the remote is away or the
+ * mirror is damaged. The repositories are made here with libgit2. */
+#include "base/files.h"
+#include "base/text.h"
+#include "repository/repository.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <git2.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BIG_BYTES = 200 * 1024 };
+
+struct world {
+    char folder[64]; /* holds remote/ and state/ */
+    char remote[80];
+    char state[80];
+    char first[41], second[41]; /* commits of main */
+    char branch[41];
+};
+
+struct blob {
+    const char *path;
+    uint32_t mode;
+    const char *text;
+    size_t length; /* 0: strlen */
+};
+
+static char big[BIG_BYTES];
+
+static void must(int code)
+{
+    if (code < 0)
+        fail_msg("libgit2: %s", git_error_last() == NULL ? "?" : git_error_last()->message);
+}
+
+/* Adds a commit with exactly these files to the reference. */
+static void commit_files(git_repository *repository, const char *reference, const struct blob *blobs,
+                         size_t count, const char *parent, int64_t when, char id[41])
+{
+    git_index *index;
+    git_tree *tree;
+    git_oid tree_id, commit_id, parent_id;
+    git_signature *who;
+    git_commit *before = NULL;
+    must(git_index_new(&index));
+    for (size_t i = 0; i < count; i++) {
+        git_index_entry entry = {.path = blobs[i].path, .mode = blobs[i].mode};
+        size_t length = blobs[i].length > 0 ? blobs[i].length : strlen(blobs[i].text);
+        if (blobs[i].mode == GIT_FILEMODE_COMMIT)
+            must(git_oid_fromstr(&entry.id, "1234567890123456789012345678901234567890"));
+        else
+            must(git_blob_create_from_buffer(&entry.id, repository, blobs[i].text, length));
+        must(git_index_add(index, &entry));
+    }
+    must(git_index_write_tree_to(&tree_id, index, repository));
+    must(git_tree_lookup(&tree, repository, &tree_id));
+    must(git_signature_new(&who, "T", "t@example.com", when, 0));
+    if (parent != NULL) {
+        must(git_oid_fromstr(&parent_id, parent));
+        must(git_commit_lookup(&before, repository, &parent_id));
+    }
+    const git_commit *parents[] = {before};
+    must(git_commit_create(&commit_id, repository, reference, who, who, NULL, "m", tree,
+                           parent == NULL ? 0 : 1, parents));
+    git_oid_tostr(id, 41, &commit_id);
+    git_commit_free(before);
+    git_signature_free(who);
+    git_tree_free(tree);
+    git_index_free(index);
+}
+
+static void add_tag(git_repository *repository, const char *name, const char *commit)
+{
+    git_oid id, tag;
+    git_object *target;
+    git_signature *who;
+    must(git_oid_fromstr(&id, commit));
+    must(git_object_lookup(&target, repository, &id, GIT_OBJECT_COMMIT));
+    must(git_signature_new(&who, "T", "t@example.com", 1000, 0));
+    must(git_tag_create(&tag, repository, name, target, who, "m", 0));
+    git_signature_free(who);
+    git_object_free(target);
+}
+
+static int set_up(void **state)
+{
+    static struct world world;
+    git_repository *repository;
+    world = (struct world){.folder = "/tmp/tender-repository-XXXXXX"};
+    assert_non_null(mkdtemp(world.folder));
+    snprintf(world.remote, sizeof world.remote, "%s/remote", world.folder);
+    snprintf(world.state, sizeof world.state, "%s/state", world.folder);
+    git_libgit2_init();
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof big; i++) {
+        random = random * 1664525 + 1013904223;
+        big[i] = (char)(random >> 24);
+    }
+    git_repository_init_options options;
+    git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    options.flags = GIT_REPOSITORY_INIT_MKDIR | GIT_REPOSITORY_INIT_MKPATH;
+    options.initial_head = "trunk";
+    must(git_repository_init_ext(&repository, world.remote, &options));
+    const struct blob files[] = {
+        {"teams/a.yml", GIT_FILEMODE_BLOB, "name: A\r\n", 0},
+        {"teams/b.yml", GIT_FILEMODE_BLOB_EXECUTABLE, "name: B\n", 0},
+        {"lib/with\nnewline", GIT_FILEMODE_BLOB, "x", 0},
+        {"lib/big", GIT_FILEMODE_BLOB, big, sizeof big},
+        {"lib/empty", GIT_FILEMODE_BLOB, "", 0},
+        {"links/file", GIT_FILEMODE_LINK, "../teams/a.yml", 0},
+        {"links/folder", GIT_FILEMODE_LINK, "../teams", 0},
+        {"links/chain", GIT_FILEMODE_LINK, "folder/../links/file", 0},
+        {"links/out", GIT_FILEMODE_LINK, "../../etc/passwd", 0},
+        {"links/absolute", GIT_FILEMODE_LINK, "/etc/passwd", 0},
+        {"links/loop", GIT_FILEMODE_LINK, "loop", 0},
+        {"links/nowhere", GIT_FILEMODE_LINK, "nothing", 0},
+        {"module", GIT_FILEMODE_COMMIT, "", 0},
+    };
+    commit_files(repository, "refs/heads/trunk", files, 2, NULL, 1000000, world.first);
+    commit_files(repository, "refs/heads/trunk", files, ARRAY_LENGTH(files), world.first, 2000000,
+                 world.second);
+    commit_files(repository, "refs/heads/side/branch", files, 1, world.first, 3000000, world.branch);
+    add_tag(repository, "v1", world.first);
+    git_repository_free(repository);
+    *state = &world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+    struct err e;
+    err_init(&e);
+    git_libgit2_shutdown();
+    return folder_remove(world->folder, &e);
+}
+
+static struct repository_options options_for(const struct world *world)
+{
+    return (struct repository_options){.url = world->remote,
+                                       .state_dir = world->state,
+                                       .timeout_ms = 60000,
+                                       .max_file_bytes = 1024 * 1024,
+                                       .clock = clock_system()};
+}
+
+static struct repository *open_or_fail(const struct repository_options *options)
+{
+    struct err e;
+    err_init(&e);
+    struct repository *repository = repository_open(options, &e);
+    if (repository == NULL)
+        fail_msg("%s", e.text);
+    return repository;
+}
+
+static void expect_file(struct repository *repository, const char *path, const char *text, size_t length)
+{
+    struct err e;
+    err_init(&e);
+    struct buf buf = BUF_INIT(1024 * 1024);
+    if (repository_read(repository, path, &buf, &e) < 0)
+        fail_msg("%s: %s", path, e.text);
+    assert_int_equal(buf.length, length);
+    assert_memory_equal(buf_text(&buf), text, length);
+    buf_done(&buf);
+}
+
+static void expect_error(struct repository *repository, const char *path, enum err_class class_,
+                         const char *text)
+{
+    struct err e;
+    err_init(&e);
+    struct buf buf = BUF_INIT(100 * 1024);
+    assert_int_equal(repository_read(repository, path, &buf, &e), -1);
+    if (e.class != class_ || strstr(e.text, text) == NULL)
+        fail_msg("%s: %s: %s", path, err_class_name(e.class), e.text);
+    buf_done(&buf);
+}
+
+static void test_revisions(void **state)
+{
+    struct world *world = *state;
+    char start[11];
+    snprintf(start, sizeof start, "%.10s", world->branch);
+    const struct {
+        const char *revision, *commit;
+    } cases[] = {{NULL, world->second},          {"trunk", world->second}, {"v1", world->first},
+                 {world->first, world->first},   {start, world->branch},   {"side/branch", world->branch},
+                 {"refs/tags/v1", world->first}, {"trunk~1", world->first}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct repository_options options = options_for(world);
+        options.revision = cases[i].revision;
+        struct repository *repository = open_or_fail(&options);
+        assert_string_equal(repository_revision(repository), cases[i].commit);
+        assert_string_equal(repository_warning(repository), "");
+        repository_close(repository);
+    }
+    static const char *const unknown[] = {"nothing", "",   "v2", "1234567890123456789012345678901234567890",
+                                          "..",      "a b"};
+    for (size_t i = 0; i < ARRAY_LENGTH(unknown); i++) {
+        struct repository_options options = options_for(world);
+        struct err e;
+        err_init(&e);
+        options.revision = unknown[i];
+        assert_null(repository_open(&options, &e));
+        assert_int_equal(e.class, ERR_REPOSITORY);
+        assert_non_null(strstr(e.text, "no branch, tag or commit"));
+    }
+}
+
+static void expect_files(struct repository *repository)
+{
+    struct err e;
+    err_init(&e);
+    const struct repository_entry *entries;
+    size_t count;
+    expect_file(repository, "teams/a.yml", "name: A\r\n", 9);
+    expect_file(repository, "lib/with\nnewline", "x", 1);
+    expect_file(repository, "lib/big", big, sizeof big);
+    expect_file(repository, "lib/empty", "", 0);
+    expect_file(repository, "links/file", "name: A\r\n", 9);
+    expect_file(repository, "links/folder/b.yml", "name: B\n", 8);
+    expect_file(repository, "links/chain", "name: A\r\n", 9);
+    expect_error(repository, "links/out", ERR_REPOSITORY, "out of the repository");
+    expect_error(repository, "links/absolute", ERR_REPOSITORY, "out of the repository");
+    expect_error(repository, "links/loop", ERR_REPOSITORY, "more than 8");
+    expect_error(repository, "links/nowhere", ERR_NOT_FOUND, "does not exist");
+    expect_error(repository, "teams", ERR_REPOSITORY, "a folder");
+    expect_error(repository, "", ERR_REPOSITORY, "a folder");
+    expect_error(repository, "teams/a.yml/x", ERR_NOT_FOUND, "not a folder");
+    expect_error(repository, "../remote/teams/a.yml", ERR_REPOSITORY, "out of the repository");
+    expect_error(repository, "/etc/passwd", ERR_REPOSITORY, "");
+    expect_error(repository, "nothing", ERR_NOT_FOUND, "does not exist");
+    expect_error(repository, ".git/config", ERR_NOT_FOUND, "does not exist");
+    expect_error(repository, "lib/big", ERR_REPOSITORY, "too large");
+    assert_int_equal(repository_list(repository, "links", &entries, &count, &e), 0);
+    static const struct repository_entry expected[] = {
+        {"absolute", ENTRY_LINK}, {"chain", ENTRY_FILE},   {"file", ENTRY_FILE}, {"folder", ENTRY_FOLDER},
+        {"loop", ENTRY_LINK},     {"nowhere", ENTRY_LINK}, {"out", ENTRY_LINK}};
+    assert_int_equal(count, ARRAY_LENGTH(expected));
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(entries[i].name, expected[i].name);
+        assert_int_equal(entries[i].type, expected[i].type);
+    }
+    assert_int_equal(repository_list(repository, "links/folder", &entries, &count, &e), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(repository_list(repository, "nothing", &entries, &count, &e), -1);
+    assert_int_equal(e.class, ERR_NOT_FOUND);
+}
+
+static void test_mirror_files(void **state)
+{
+    struct world *world = *state;
+    const struct repository_options options = options_for(world);
+    struct repository *repository = open_or_fail(&options);
+    struct err e;
+    err_init(&e);
+    const struct repository_entry *entries;
+    size_t count;
+    expect_files(repository);
+    assert_int_equal(repository_list(repository, "", &entries, &count, &e), 0);
+    assert_int_equal(count, 4);
+    assert_string_equal(entries[2].name, "module");
+    assert_int_equal(entries[2].type, ENTRY_OTHER);
+    repository_close(repository);
+}
+
+/* The work tree of the second commit, but for the submodule. */
+static void check_out(const struct world *world)
+{
+    git_repository *repository;
+    git_checkout_options checkout;
+    must(git_repository_open(&repository, world->remote));
+    git_checkout_options_init(&checkout, GIT_CHECKOUT_OPTIONS_VERSION);
+    checkout.checkout_strategy = GIT_CHECKOUT_FORCE;
+    must(git_checkout_head(repository, &checkout));
+    git_repository_free(repository);
+}
+
+static void test_directory(void **state)
+{
+    struct world *world = *state;
+    char revision[128];
+    char pipe[160];
+    check_out(world);
+    snprintf(revision, sizeof revision, "folder %s", world->remote);
+    snprintf(pipe, sizeof pipe, "%s/pipe", world->remote);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const struct repository_options options = {
+        .directory = world->remote, .max_file_bytes = 1024 * 1024, .clock = clock_system()};
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), revision);
+    expect_files(repository);
+    expect_error(repository, "pipe", ERR_REPOSITORY, "not a file");
+    struct err e;
+    err_init(&e);
+    const struct repository_entry *entries;
+    size_t count;
+    assert_int_equal(repository_list(repository, "", &entries, &count, &e), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_string_not_equal(entries[i].name, ".git");
+    repository_close(repository);
+    unlink(pipe);
+    const struct repository_options missing = {.directory = "/nothing/there", .clock = clock_system()};
+    assert_null(repository_open(&missing, &e));
+    assert_int_equal(e.class, ERR_REPOSITORY);
+}
+
+static void test_commit_of_a_directory(void **state)
+{
+    struct world *world = *state;
+    char below[128];
+    struct err e;
+    err_init(&e);
+    struct repository_options options = options_for(world);
+    options.url = NULL;
+    options.directory = world->remote;
+    options.revision = "trunk";
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->second);
+    expect_files(repository);
+    repository_close(repository);
+    /* A folder below the root: the commit's same folder. */
+    check_out(world);
+    snprintf(below, sizeof below, "%s/teams", world->remote);
+    options.directory = below;
+    repository = open_or_fail(&options);
+    expect_file(repository, "a.yml", "name: A\r\n", 9);
+    repository_close(repository);
+    options.revision = "nothing";
+    assert_null(repository_open(&options, &e));
+    assert_non_null(strstr(e.text, "no branch, tag or commit"));
+    err_init(&e);
+    options.directory = "/";
+    assert_null(repository_open(&options, &e));
+    assert_int_equal(e.class, ERR_REPOSITORY);
+}
+
+/* The path of the one mirror. */
+static void find_mirror(const struct world *world, char out[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/mirror", world->state);
+    DIR *stream = opendir(folder);
+    assert_non_null(stream);
+    out[0] = '\0';
+    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
+        if (text_ends_with(entry->d_name, ".git"))
+            snprintf(out, PATH_MAX, "%s/%s", folder, entry->d_name);
+    closedir(stream);
+    assert_true(out[0] != '\0');
+}
+
+static void move_remote(const struct world *world, bool away)
+{
+    char aside[128];
+    snprintf(aside, sizeof aside, "%s.aside", world->remote);
+    assert_int_equal(away ? rename(world->remote, aside) : rename(aside, world->remote), 0);
+}
+
+static void test_remote_is_away(void **state)
+{
+    struct world *world = *state;
+    struct err e;
+    err_init(&e);
+    struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    move_remote(world, true);
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->second);
+    assert_non_null(strstr(repository_warning(repository), "can't be reached"));
+    assert_non_null(strstr(repository_warning(repository), " old, is used"));
+    expect_file(repository, "teams/a.yml", "name: A\r\n", 9);
+    repository_close(repository);
+    /* A commit that is here needs no remote. */
+    options.revision = world->first;
+    repository = open_or_fail(&options);
+    assert_string_equal(repository_warning(repository), "");
+    repository_close(repository);
+    options.revision = "never-fetched";
+    assert_null(repository_open(&options, &e));
+    assert_non_null(strstr(e.text, "can't fetch"));
+    move_remote(world, false);
+}
+
+static void test_branch_goes_away(void **state)
+{
+    struct world *world = *state;
+    git_repository *repository;
+    git_reference *reference;
+    struct err e;
+    err_init(&e);
+    struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    must(git_repository_open(&repository, world->remote));
+    must(git_reference_lookup(&reference, repository, "refs/heads/side/branch"));
+    must(git_reference_delete(reference));
+    git_reference_free(reference);
+    git_repository_free(repository);
+    options.revision = "side/branch";
+    assert_null(repository_open(&options, &e));
+    assert_non_null(strstr(e.text, "no branch"));
+}
+
+/* Overwrites bytes in the middle of every pack: the commit and its trees can be read, a large blob can't. */
+static void damage_packs(const char *mirror, bool whole)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/objects/pack", mirror);
+    DIR *stream = opendir(folder);
+    assert_non_null(stream);
+    size_t damaged = 0;
+    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
+        char path[PATH_MAX + 300];
+        if (!text_ends_with(entry->d_name, ".pack"))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        assert_int_equal(chmod(path, 0600), 0);
+        int file = open(path, O_RDWR);
+        assert_true(file >= 0);
+        if (whole)
+            assert_int_equal(ftruncate(file, 10), 0);
+        else
+            assert_int_equal(pwrite(file, big, 1000, lseek(file, 0, SEEK_END) / 2), 1000);
+        close(file);
+        damaged++;
+    }
+    closedir(stream);
+    assert_true(damaged > 0);
+}
+
+static void test_damaged_mirror(void **state)
+{
+    struct world *world = *state;
+    char mirror[PATH_MAX];
+    char head[PATH_MAX + 8];
+    const struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    find_mirror(world, mirror);
+    /* A blob that can't be read is found out when it is wanted. */
+    damage_packs(mirror, false);
+    struct repository *repository = open_or_fail(&options);
+    expect_files(repository);
+    repository_close(repository);
+    damage_packs(mirror, true);
+    repository = open_or_fail(&options);
+    expect_files(repository);
+    repository_close(repository);
+    struct err e;
+    err_init(&e);
+    snprintf(head, sizeof head, "%s/HEAD", mirror);
+    assert_int_equal(file_write_atomically(head, "nonsense", 8, 0600, &e), 0);
+    repository = open_or_fail(&options);
+    expect_files(repository);
+    repository_close(repository);
+    /* A run that was killed while it wrote a reference. */
+    snprintf(head, sizeof head, "%s/refs/tender/HEAD.lock", mirror);
+    assert_int_equal(file_write_atomically(head, "x", 1, 0600, &e), 0);
+    repository = open_or_fail(&options);
+    repository_close(repository);
+    assert_int_not_equal(access(head, F_OK), 0);
+}
+
+/* A damaged mirror while the remote is away: nothing is made up. */
+static void test_damaged_and_away(void **state)
+{
+    struct world *world = *state;
+    char mirror[PATH_MAX];
+    struct err e;
+    err_init(&e);
+    const struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    find_mirror(world, mirror);
+    damage_packs(mirror, true);
+    move_remote(world, true);
+    assert_null(repository_open(&options, &e));
+    assert_int_equal(e.class, ERR_REPOSITORY);
+    move_remote(world, false);
+    struct repository *repository = open_or_fail(&options);
+    expect_files(repository);
+    repository_close(repository);
+}
+
+static void test_secrets_and_stop(void **state)
+{
+    struct world *world = *state;
+    static const char *const urls[] = {
+        "https://user:s3cret@127.0.0.1:1/x.git", "https://s3cret@127.0.0.1:1/x.git",
+        "odd://user:s3cret@host/x?token=s3cret", "http://127.0.0.1:1/x?key=s3cret"};
+    for (size_t i = 0; i < ARRAY_LENGTH(urls); i++) {
+        struct err e;
+        err_init(&e);
+        struct repository_options options = options_for(world);
+        options.url = urls[i];
+        assert_null(repository_open(&options, &e));
+        assert_int_equal(e.class, ERR_REPOSITORY);
+        if (strstr(e.text, "s3cret") != NULL)
+            fail_msg("%s", e.text);
+    }
+    struct err e;
+    err_init(&e);
+    const bool stop = true;
+    struct repository_options options = options_for(world);
+    options.stop = &stop;
+    assert_null(repository_open(&options, &e));
+    assert_int_equal(e.class, ERR_INTERRUPTED);
+    err_init(&e);
+    options = (struct repository_options){.clock = clock_system()};
+    assert_null(repository_open(&options, &e));
+    repository_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_revisions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mirror_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_commit_of_a_directory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_remote_is_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_branch_goes_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_mirror, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_and_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_secrets_and_stop, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
