@@ -127,6 +127,11 @@ static int repair(struct git_reader *reader, struct err *e)
     if (!reader->is_mirror || reader->was_rebuilt)
         return git_fail(&reader->options, "can't read the repository's objects", e);
     reader->was_rebuilt = true;
+    /* Closed first: libgit2 shares open packs by their path, and the new pack has the damaged one's name. */
+    git_tree_free(reader->root);
+    git_repository_free(reader->repository);
+    reader->root = NULL;
+    reader->repository = NULL;
     git_repository *repository = NULL;
     CLEANUP(git_commit_cleanup) git_commit *commit = NULL;
     if (git_mirror_rebuild(&reader->options, &reader->commit, &repository, &commit, e) < 0)
@@ -134,17 +139,23 @@ static int repair(struct git_reader *reader, struct err *e)
     git_tree *root = NULL;
     int code = git_commit_tree(&root, commit);
     git_commit_cleanup(&commit);
-    git_tree_free(reader->root);
-    git_repository_free(reader->repository);
     reader->root = root;
     reader->repository = repository;
     return code == 0 ? 0 : git_fail(&reader->options, "can't read the repository's objects", e);
+}
+
+/* A damaged mirror that could not be made anew. */
+static int is_lost(struct err *e)
+{
+    return err_set(e, ERR_REPOSITORY, "the mirror is damaged, and the repository can't be fetched again");
 }
 
 /* 0, 1 if it is not there, -1. The entry is freed by the caller. */
 static int find_entry(struct git_reader *reader, const char *path, git_tree_entry **out, struct err *e)
 {
     for (;;) {
+        if (reader->root == NULL)
+            return is_lost(e);
         int code = git_tree_entry_bypath(out, reader->root, path);
         if (code == 0)
             return 0;
@@ -160,6 +171,8 @@ static int find_entry(struct git_reader *reader, const char *path, git_tree_entr
 static int read_object(struct git_reader *reader, const git_oid *id, git_odb_object **out, struct err *e)
 {
     for (;;) {
+        if (reader->repository == NULL)
+            return is_lost(e);
         CLEANUP(odb_cleanup) git_odb *odb = NULL;
         if (git_repository_odb(&odb, reader->repository) == 0 && git_odb_read(out, odb, id) == 0)
             return 0;
@@ -220,8 +233,8 @@ static int git_read(void *data, const char *path, struct buf *out, struct err *e
     git_object_t type;
     git_odb *odb = NULL;
     /* Its size without its bytes; damage shows when it is read. */
-    bool is_known =
-        git_repository_odb(&odb, reader->repository) == 0 && git_odb_read_header(&size, &type, odb, id) == 0;
+    bool is_known = reader->repository != NULL && git_repository_odb(&odb, reader->repository) == 0 &&
+                    git_odb_read_header(&size, &type, odb, id) == 0;
     git_odb_free(odb);
     if (is_known && reader_check_size(path, size, reader->options.max_file_bytes, out, e) < 0)
         return -1;
@@ -236,6 +249,8 @@ static int git_read(void *data, const char *path, struct buf *out, struct err *e
 
 static int open_folder(struct git_reader *reader, const char *folder, git_tree **out, struct err *e)
 {
+    if (reader->root == NULL)
+        return is_lost(e);
     if (folder[0] == '\0')
         return git_tree_dup(out, reader->root) == 0 ? 0 : err_set(e, ERR_MEMORY, "out of memory");
     CLEANUP(entry_cleanup) git_tree_entry *entry = NULL;

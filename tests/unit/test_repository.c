@@ -348,16 +348,18 @@ static void test_commit_of_a_directory(void **state)
 }
 
 /* The path of the one mirror. */
-static void find_mirror(const struct world *world, char out[PATH_MAX])
+enum { MIRROR_BYTES = 600 };
+
+static void find_mirror(const struct world *world, char out[MIRROR_BYTES])
 {
-    char folder[PATH_MAX];
+    char folder[128];
     snprintf(folder, sizeof folder, "%s/mirror", world->state);
     DIR *stream = opendir(folder);
     assert_non_null(stream);
     out[0] = '\0';
     for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
         if (text_ends_with(entry->d_name, ".git"))
-            snprintf(out, PATH_MAX, "%s/%s", folder, entry->d_name);
+            snprintf(out, MIRROR_BYTES, "%s/%s", folder, entry->d_name);
     closedir(stream);
     assert_true(out[0] != '\0');
 }
@@ -416,7 +418,7 @@ static void test_branch_goes_away(void **state)
 /* Overwrites bytes in the middle of every pack: the commit and its trees can be read, a large blob can't. */
 static void damage_packs(const char *mirror, bool whole)
 {
-    char folder[PATH_MAX];
+    char folder[MIRROR_BYTES + 32];
     snprintf(folder, sizeof folder, "%s/objects/pack", mirror);
     DIR *stream = opendir(folder);
     assert_non_null(stream);
@@ -443,8 +445,8 @@ static void damage_packs(const char *mirror, bool whole)
 static void test_damaged_mirror(void **state)
 {
     struct world *world = *state;
-    char mirror[PATH_MAX];
-    char head[PATH_MAX + 8];
+    char mirror[MIRROR_BYTES];
+    char head[MIRROR_BYTES + 32];
     const struct repository_options options = options_for(world);
     repository_close(open_or_fail(&options));
     find_mirror(world, mirror);
@@ -476,7 +478,7 @@ static void test_damaged_mirror(void **state)
 static void test_damaged_and_away(void **state)
 {
     struct world *world = *state;
-    char mirror[PATH_MAX];
+    char mirror[MIRROR_BYTES];
     struct err e;
     err_init(&e);
     const struct repository_options options = options_for(world);
