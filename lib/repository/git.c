@@ -168,17 +168,22 @@ static int find_entry(struct git_reader *reader, const char *path, git_tree_entr
     }
 }
 
+static bool can_read(const struct git_reader *reader, const git_oid *id, git_odb_object **out)
+{
+    CLEANUP(odb_cleanup) git_odb *odb = NULL;
+    return git_repository_odb(&odb, reader->repository) == 0 && git_odb_read(out, odb, id) == 0;
+}
+
 static int read_object(struct git_reader *reader, const git_oid *id, git_odb_object **out, struct err *e)
 {
-    for (;;) {
-        if (reader->repository == NULL)
-            return is_lost(e);
-        CLEANUP(odb_cleanup) git_odb *odb = NULL;
-        if (git_repository_odb(&odb, reader->repository) == 0 && git_odb_read(out, odb, id) == 0)
-            return 0;
-        if (repair(reader, e) < 0)
-            return -1;
-    }
+    if (reader->repository == NULL)
+        return is_lost(e);
+    if (can_read(reader, id, out))
+        return 0;
+    if (repair(reader, e) < 0)
+        return -1;
+    return can_read(reader, id, out) ? 0
+                                     : git_fail(&reader->options, "can't read the repository's objects", e);
 }
 
 static enum entry_type type_of(const git_tree_entry *entry)
