@@ -41,7 +41,10 @@ struct plan_item {
     const char *name;                 /* for people */
     const struct software_item *wish; /* NULL: undeclared */
     const struct observed_title
-        *title;              /* NULL: the team does not have it, or which one it is is not known yet */
+        *title; /* NULL: the team does not have it, or which one it is is not known yet */
+    const struct observed_title
+        *likely_title;       /* create: an undeclared title of the team whose URL differs from the wish's in
+                                numbers only: worth a try before adding, but no more; NULL: none */
     const char *sha256;      /* the digest that it is to have; NULL: not known yet, or an app */
     unsigned changed_fields; /* set of software_field */
     unsigned assumed_fields; /* left out in the manifest, not known to be Fleet's default, counted as equal */

@@ -63,8 +63,9 @@ static int reason_of_collision(const struct planner *planner, const struct team_
         bool is_new = candidate->item->action == PLAN_CREATE || candidate->item->action == PLAN_CHECK;
         if (!is_new || candidate->known_title_id != 0)
             continue;
+        const struct observed_title *likely = candidate->item->likely_title;
         *out = arena_printf(planner->arena, e, "“%s” may be the title “%s”, which the team has",
-                            candidate->item->name, kept->name);
+                            candidate->item->name, likely != NULL ? likely->name : kept->name);
         return *out == NULL ? -1 : 0;
     }
     return 0;

@@ -142,5 +142,6 @@ int match_packages(const struct planner *planner, struct team_work *work, struct
             a->conflicting = a->conflicting == NULL ? b : a->conflicting;
             b->conflicting = b->conflicting == NULL ? a : b->conflicting;
         }
+    find_likely_titles(planner, work);
     return 0;
 }

@@ -60,6 +60,10 @@ bool title_is_package(const struct observed_title *title);
 /* match.c */
 int match_packages(const struct planner *planner, struct team_work *work, struct err *e) MUST_CHECK;
 
+/* likely.c: after matching, a title that a new item probably is the next version of. A hint: nothing is
+ * decided by it. */
+void find_likely_titles(const struct planner *planner, struct team_work *work);
+
 /* diff.c */
 struct field_diff {
     unsigned changed;

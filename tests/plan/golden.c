@@ -42,6 +42,8 @@ static void print_item(const struct plan_item *item, struct buf *out)
     must(buf_printf(out, &e, " %s", item->name));
     if (item->title != NULL)
         must(buf_printf(out, &e, " title=%d", (int)item->title->title_id));
+    if (item->likely_title != NULL)
+        must(buf_printf(out, &e, " likely=%d", (int)item->likely_title->title_id));
     if (item->sha256 != NULL)
         must(buf_printf(out, &e, " sha256=%.4s", item->sha256));
     if (item->changed_fields != 0)
