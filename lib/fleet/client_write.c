@@ -171,7 +171,7 @@ static int encode(const char *text, char *out, size_t size, struct err *e)
         if (strchr(plain, *at) != NULL)
             out[used++] = *at;
         else
-            used += (size_t)sprintf(out + used, "%%%02X", (unsigned char)*at);
+            used += (size_t)snprintf(out + used, size - used, "%%%02X", (unsigned char)*at);
     }
     out[used] = '\0';
     return 0;

@@ -56,7 +56,7 @@ struct fleet *fleet_new(const struct fleet_options *options, struct err *e)
         err_fill(e, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    sprintf(fleet->authorisation, "%s%s", prefix, token);
+    snprintf(fleet->authorisation, sizeof prefix + strlen(token), "%s%s", prefix, token);
     return TAKE(fleet);
 }
 
