@@ -1,6 +1,6 @@
-/* Every setting and limit of a run. One const table (settings_table.c) has each one's name, default, environment
- * name and help line: it is the options of the command line, the keys of tender.yml and the manual's list. A
- * flag wins over the environment, that over tender.yml, that over the default. */
+/* Every setting and limit of a run. One const table (settings_table.c) has each one's name, default,
+ * environment name and help line: it is the options of the command line, the keys of tender.yml and the
+ * manual's list. A flag wins over the environment, that over tender.yml, that over the default. */
 #ifndef TENDER_MODEL_SETTINGS_H
 #define TENDER_MODEL_SETTINGS_H
 

@@ -31,7 +31,7 @@ ALSO = {
 }
 
 # Headers of a folder that are not for others.
-PRIVATE = {"reconcile/run.h", "net/http_exchange.h", "net/loop_curl.h", "plan/work.h", "fleet/fleet_private.h",
+PRIVATE = {"reconcile/run.h", "deliver/work.h", "net/http_exchange.h", "net/loop_curl.h", "plan/work.h", "fleet/fleet_private.h",
            "fleet/json_read.h"}
 
 # Foreign header: where it may be included (path prefixes).

@@ -1,0 +1,322 @@
+/* One value of an entry, read by its field's type: a mistake names what was expected, and where. */
+#include "manifest/schema_values.h"
+#include "base/text.h"
+#include "base/url.h"
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+static int wrong_kind(const struct value *value, const char *expected, struct err *e)
+{
+    value->entry->has_errors = true;
+    return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be %s, not %s", value->field->key,
+                          expected, yaml_kind_text(value->node));
+}
+
+static size_t count_characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++)
+        count += ((unsigned char)*text & 0xC0) != 0x80;
+    return count;
+}
+
+/* A scalar with its variables replaced; *out is NULL where a diagnostic was written, or where it is empty. */
+static int read_scalar(const struct value *value, const struct yaml_node *node, const char *expected,
+                       const char **out, struct err *e)
+{
+    struct load *load = value->load;
+    *out = NULL;
+    if (node->kind != YAML_SCALAR || yaml_is_null(node)) {
+        const struct value at = {load, value->entry, value->field, node, NULL};
+        return wrong_kind(&at, expected, e);
+    }
+    const char *text;
+    if (variables_expand(load, node, &text, e) < 0)
+        return -1;
+    if (text == NULL || memchr(node->text, '\0', node->length) != NULL) {
+        value->entry->has_errors = true;
+        return text == NULL
+                   ? 0
+                   : diagnose_error(load, node, NULL, e, "\"%s\" holds a NUL byte", value->field->key);
+    }
+    size_t characters = value->field->max == 0 ? 0 : count_characters(text);
+    if (characters > value->field->max) {
+        value->entry->has_errors = true;
+        return diagnose_error(load, node, NULL, e, "\"%s\" has %zu characters; at most %zu are allowed",
+                              value->field->key, characters, value->field->max);
+    }
+    *out = text[0] == '\0' ? NULL : text;
+    return 0;
+}
+
+static int read_text(const struct value *value, struct err *e)
+{
+    return read_scalar(value, value->node, "a text", value->target, e);
+}
+
+static int read_path(const struct value *value, struct err *e)
+{
+    return read_scalar(value, value->node, "a path", &value->entry->path, e);
+}
+
+static int check_url(const struct value *value, const struct yaml_node *node, const char *url, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    bool has_blank = strpbrk(url, " \t\r\n") != NULL;
+    if (url_is_http(url) && !has_blank)
+        return 0;
+    value->entry->has_errors = true;
+    return diagnose_error(value->load, node, NULL, e, "\"%s\": %s %s", value->field->key,
+                          diagnose_value(node, shown),
+                          has_blank ? "holds a blank; in a URL it is written %20"
+                                    : "is no URL that can be fetched: http:// and https:// work");
+}
+
+static int read_url(const struct value *value, struct err *e)
+{
+    const char **target = value->target;
+    if (read_scalar(value, value->node, "a URL", target, e) < 0)
+        return -1;
+    return *target == NULL ? 0 : check_url(value, value->node, *target, e);
+}
+
+/* A list of texts; a single text counts as a list of one if `single_too`. */
+static int read_list(const struct value *value, bool single_too, bool are_urls, struct string_list *out,
+                     struct err *e)
+{
+    const struct yaml_node *node = value->node;
+    bool is_single = single_too && node->kind == YAML_SCALAR;
+    if (!is_single && node->kind != YAML_SEQUENCE)
+        return wrong_kind(value, single_too ? "a text or a list of texts" : "a list", e);
+    size_t count = is_single ? 1 : node->count;
+    const char **items = arena_alloc_array(value->load->arena, count, sizeof *items, e);
+    if (items == NULL)
+        return -1;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct yaml_node *item = is_single ? node : node->items[i];
+        const char *text;
+        if (read_scalar(value, item, "a list of texts", &text, e) < 0)
+            return -1;
+        if (text != NULL && are_urls && check_url(value, item, text, e) < 0)
+            return -1;
+        if (text != NULL)
+            items[used++] = text;
+    }
+    *out = (struct string_list){.is_set = true, .count = used, .items = items};
+    return 0;
+}
+
+int schema_read_texts(struct load *load, const struct yaml_node *node, struct string_list *out,
+                      bool *has_errors, struct err *e)
+{
+    static const struct field field = {.key = "a list", .max = TEXT_MAX};
+    struct entry entry = {.node = node};
+    const struct value value = {load, &entry, &field, node, NULL};
+    int result = read_list(&value, false, false, out, e);
+    *has_errors = *has_errors || entry.has_errors;
+    return result;
+}
+
+static int read_urls(const struct value *value, struct err *e)
+{
+    return read_list(value, false, true, value->target, e);
+}
+
+static int read_texts(const struct value *value, struct err *e)
+{
+    return read_list(value, value->field->type == TYPE_TEXT_OR_TEXTS, false, value->target, e);
+}
+
+static int read_digest(const struct value *value, struct err *e)
+{
+    const char **target = value->target;
+    const char *text;
+    char shown[SHOWN_BYTES];
+    if (read_scalar(value, value->node, "64 hex digits", &text, e) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    if (!digest_is_hex(text)) {
+        value->entry->has_errors = true;
+        return diagnose_error(value->load, value->node, "copy it from `sha256sum FILE`", e,
+                              "\"%s\" must be 64 hex digits: \"%s\" has %zu characters", value->field->key,
+                              diagnose_value(value->node, shown), strlen(text));
+    }
+    char *lower = arena_strdup(value->load->arena, text, e);
+    if (lower == NULL)
+        return -1;
+    for (char *digit = lower; *digit != '\0'; digit++)
+        *digit = (char)tolower((unsigned char)*digit);
+    *target = lower;
+    return 0;
+}
+
+/* Types come from the field, so a quoted "true" is a true as well. */
+static int read_bool(const struct value *value, bool *is_true, bool *is_given, struct err *e)
+{
+    static const char *const yes[] = {"true", "yes", "on"};
+    static const char *const no[] = {"false", "no", "off"};
+    const char *text;
+    char shown[SHOWN_BYTES];
+    *is_given = false;
+    if (read_scalar(value, value->node, "true or false", &text, e) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(yes); i++) {
+        bool matches_yes = strcasecmp(text, yes[i]) == 0;
+        if (!matches_yes && strcasecmp(text, no[i]) != 0)
+            continue;
+        *is_true = matches_yes;
+        *is_given = true;
+        return 0;
+    }
+    value->entry->has_errors = true;
+    return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be true or false, not \"%s\"",
+                          value->field->key, diagnose_value(value->node, shown));
+}
+
+static int read_switch(const struct value *value, struct err *e)
+{
+    bool is_true = false;
+    bool is_given;
+    if (read_bool(value, &is_true, &is_given, e) < 0)
+        return -1;
+    if (is_given)
+        *(bool *)value->target = is_true;
+    return 0;
+}
+
+static int read_tristate(const struct value *value, struct err *e)
+{
+    bool is_true = false;
+    bool is_given;
+    if (read_bool(value, &is_true, &is_given, e) < 0)
+        return -1;
+    if (is_given)
+        *(enum tristate *)value->target = is_true ? TRISTATE_TRUE : TRISTATE_FALSE;
+    return 0;
+}
+
+/* Fleet finds labels without regard to case, and refuses the same one twice. */
+static int check_labels(const struct value *value, const struct string_list *labels, struct err *e)
+{
+    for (size_t i = 1; i < labels->count; i++)
+        for (size_t k = 0; k < i && i < 1000; k++) {
+            if (strcasecmp(labels->items[i], labels->items[k]) != 0)
+                continue;
+            char shown[SHOWN_BYTES];
+            value->entry->has_errors = true;
+            if (diagnose_error(value->load, value->node->items[i], NULL, e,
+                               "the label \"%s\" stands there twice",
+                               diagnose_value(value->node->items[i], shown)) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int read_labels(const struct value *value, struct err *e)
+{
+    struct software_item *item = &value->entry->item;
+    struct string_list labels = {.is_set = false};
+    if (read_list(value, false, false, &labels, e) < 0)
+        return -1;
+    if (labels.is_set && item->labels.is_set) {
+        value->entry->has_errors = true;
+        return diagnose_error(value->load, value->node, "keep one of the three", e,
+                              "only one of labels_include_any, labels_exclude_any and labels_include_all is "
+                              "allowed");
+    }
+    if (labels.is_set && value->node->count == 0 &&
+        diagnose_warning(value->load, value->node, "remove the key, or name the labels", e,
+                         "\"%s\" is an empty list: the software is for all computers of the team",
+                         value->field->key) < 0)
+        return -1;
+    if (labels.count == value->node->count && check_labels(value, &labels, e) < 0)
+        return -1;
+    item->labels = labels;
+    item->label_mode = labels.count == 0 ? LABELS_NONE : value->field->labels;
+    return 0;
+}
+
+/* `{path: f}`: the file's path from the root; NULL where a diagnostic was written or nothing is given. */
+static int read_reference(const struct value *value, const struct yaml_node **at, const char **path,
+                          struct err *e)
+{
+    const struct yaml_node *node = value->node;
+    const char *text = NULL;
+    const char *reason;
+    *path = NULL;
+    if (node->kind != YAML_MAPPING)
+        return wrong_kind(value, "a mapping with \"path\"", e);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct yaml_node *key = node->pairs[i].key;
+        if (key->kind == YAML_SCALAR && strcmp(key->text, "path") == 0 && *at == NULL) {
+            *at = node->pairs[i].value;
+            continue;
+        }
+        char shown[SHOWN_BYTES];
+        value->entry->has_errors = true;
+        if (diagnose_error(value->load, key, NULL, e, "%s \"%s\" in \"%s\": it takes one \"path\" only",
+                           *at != NULL && strcmp(diagnose_value(key, shown), "path") == 0 ? "a second"
+                                                                                          : "unknown key",
+                           diagnose_value(key, shown), value->field->key) < 0)
+            return -1;
+    }
+    if (*at == NULL || yaml_is_null(*at))
+        return 0;
+    if (read_scalar(value, *at, "a path", &text, e) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    *path = reference_resolve(value->load, node->file->path, text, &reason, e);
+    if (*path != NULL)
+        return 0;
+    value->entry->has_errors = true;
+    return reason == NULL ? -1 : diagnose_error(value->load, *at, NULL, e, "%s", reason);
+}
+
+static int read_text_file(const struct value *value, struct err *e)
+{
+    struct text_file *target = value->target;
+    const struct yaml_node *at = NULL;
+    const struct text_reference *text;
+    const char *path;
+    const char *advice;
+    enum text_use use = value->field->type == TYPE_SCRIPT  ? TEXT_SCRIPT
+                        : value->field->type == TYPE_QUERY ? TEXT_QUERY
+                                                           : TEXT_BYTES;
+    if (read_reference(value, &at, &path, e) < 0)
+        return -1;
+    if (path == NULL)
+        return 0;
+    if (reference_text(value->load, path, use, at, &text, e) < 0)
+        return -1;
+    *target = text->file;
+    if (text->problem == NULL)
+        return value->field->type == TYPE_ICON
+                   ? check_icon(value->load, target, at, &value->entry->has_errors, e)
+                   : 0;
+    value->entry->has_errors = true;
+    if (text->is_reported)
+        return 0;
+    if (reference_advice(value->load, path, &advice, e) < 0)
+        return -1;
+    return diagnose_error(value->load, at, advice, e, "\"%s\": %s", value->field->key, text->problem);
+}
+
+static int (*const readers[])(const struct value *value, struct err *e) = {
+    [TYPE_PATH] = read_path,           [TYPE_TEXT] = read_text,         [TYPE_URL] = read_url,
+    [TYPE_URLS] = read_urls,           [TYPE_DIGEST] = read_digest,     [TYPE_SCRIPT] = read_text_file,
+    [TYPE_QUERY] = read_text_file,     [TYPE_ICON] = read_text_file,    [TYPE_BYTES] = read_text_file,
+    [TYPE_SWITCH] = read_switch,       [TYPE_TRISTATE] = read_tristate, [TYPE_TEXTS] = read_texts,
+    [TYPE_TEXT_OR_TEXTS] = read_texts, [TYPE_LABELS] = read_labels,
+};
+
+int schema_read_value(const struct value *value, struct err *e)
+{
+    return readers[value->field->type](value, e);
+}
