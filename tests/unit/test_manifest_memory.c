@@ -1,0 +1,143 @@
+/* Out of memory anywhere in the manifest stage: an error of its class, nothing lost, no crash. The example
+ * repository is loaded with each allocation failing in turn. */
+#include "failing_alloc.h"
+#include "manifest/manifest.h"
+#include "repository/repository.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int read_file(void *context, const char *path, struct buf *out, struct err *e)
+{
+    return repository_read(context, path, out, e);
+}
+
+static int list_folder(void *context, const char *folder,
+                       void (*each)(void *user, const char *name, bool is_folder), void *user, struct err *e)
+{
+    const struct repository_entry *entries;
+    size_t count;
+    if (repository_list(context, folder, &entries, &count, e) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        each(user, entries[i].name, entries[i].type == ENTRY_FOLDER);
+    return 0;
+}
+
+static const char *variable(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "PACKAGE_HOST") == 0 ? "https://packages.example.com" : NULL;
+}
+
+static bool none_is_set(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return false;
+}
+
+/* Everything from opening the folder on. */
+static int load(struct err *e, size_t *teams, size_t *errors)
+{
+    const struct repository_options options = {.directory = TEST_SOURCE_DIR "/../manifests-example",
+                                               .max_file_bytes = 1024 * 1024,
+                                               .clock = clock_system()};
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(64 * 1024 * 1024);
+    if (arena == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    CLEANUP(repository_cleanup) struct repository *repository = repository_open(&options, e);
+    if (repository == NULL)
+        return -1;
+    const struct manifest_source source = {.list = list_folder, .read = read_file, .context = repository};
+    const struct manifest_options manifest = {
+        .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
+    struct settings settings;
+    struct desired desired = {.team_count = 0};
+    if (settings_init(&settings, e) < 0 ||
+        manifest_load_settings(&source, &manifest, none_is_set, NULL, &settings, arena, &desired, e) < 0 ||
+        manifest_load(&source, &manifest, arena, &desired, e) < 0)
+        return -1;
+    *teams = desired.team_count;
+    *errors = desired.error_count;
+    return 0;
+}
+
+static void test_example_is_sound(void **state)
+{
+    (void)state;
+    struct err e;
+    size_t teams = 0;
+    size_t errors = 0;
+    err_init(&e);
+    if (load(&e, &teams, &errors) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(teams, 4);
+    assert_int_equal(errors, 0);
+}
+
+static void test_each_allocation_fails(void **state)
+{
+    (void)state;
+    struct err e;
+    size_t teams = 0;
+    size_t errors = 0;
+    err_init(&e);
+    failing_alloc_start(0, false);
+    int result = load(&e, &teams, &errors);
+    long total = failing_alloc_stop();
+    assert_int_equal(result, 0);
+    assert_true(total > 20);
+    for (int all_behind = 0; all_behind < 2; all_behind++)
+        for (long nth = 1; nth <= total; nth++) {
+            err_init(&e);
+            failing_alloc_start(nth, all_behind != 0);
+            result = load(&e, &teams, &errors);
+            failing_alloc_stop();
+            if (result != -1 || e.class != ERR_MEMORY)
+                fail_msg("allocation %ld: %d, %s: %s", nth, result, err_class_name(e.class), e.text);
+        }
+    print_message("%ld allocations failed in turn\n", total);
+}
+
+/* Most memory comes out of the arena: its maximum, a little larger each time, makes each of its allocations
+ * fail. */
+static void test_arena_is_too_small(void **state)
+{
+    (void)state;
+    for (size_t size = 16; size < 64 * 1024; size += 16) {
+        struct err e;
+        err_init(&e);
+        struct arena *arena = arena_new(size);
+        assert_non_null(arena);
+        const struct repository_options options = {.directory = TEST_SOURCE_DIR "/../manifests-example",
+                                                   .max_file_bytes = 1024 * 1024,
+                                                   .clock = clock_system()};
+        struct repository *repository = repository_open(&options, &e);
+        assert_non_null(repository);
+        const struct manifest_source source = {.list = list_folder, .read = read_file, .context = repository};
+        const struct manifest_options manifest = {
+            .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
+        struct desired desired = {.team_count = 0};
+        assert_int_equal(manifest_load(&source, &manifest, arena, &desired, &e), -1);
+        assert_int_equal(e.class, ERR_MEMORY);
+        assert_int_equal(desired.team_count, 0); /* outputs are touched only on success */
+        repository_close(repository);
+        arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example_is_sound),
+        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_arena_is_too_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
