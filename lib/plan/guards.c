@@ -16,16 +16,22 @@ static bool prunes(const struct plan_options *options, const struct desired_team
     return false;
 }
 
-static bool is_removable(const struct plan_item *item)
+/* A title that a new item probably updates is not a candidate, so that a mere new version trips no guard. */
+static bool is_removable(const struct plan_team *team, const struct plan_item *item)
 {
-    return item->wish == NULL && item->reason == REASON_UNDECLARED && title_is_package(item->title);
+    if (item->wish != NULL || item->reason != REASON_UNDECLARED || !title_is_package(item->title))
+        return false;
+    for (size_t i = 0; i < team->item_count; i++)
+        if (team->items[i].likely_title == item->title)
+            return false;
+    return true;
 }
 
 static size_t count_removable(const struct plan_team *team)
 {
     size_t count = 0;
     for (size_t i = 0; i < team->item_count; i++)
-        count += is_removable(&team->items[i]) ? 1 : 0;
+        count += is_removable(team, &team->items[i]) ? 1 : 0;
     return count;
 }
 
@@ -59,7 +65,7 @@ static int guard_in_use(const struct planner *planner, const struct team_work *w
 {
     for (size_t i = 0; i < work->team->item_count; i++) {
         const struct plan_item *item = &work->team->items[i];
-        if (!is_removable(item))
+        if (!is_removable(work->team, item))
             continue;
         if (item->title->policies.count > 0)
             *out = arena_printf(planner->arena, e, "the policy “%s” installs “%s”",
@@ -109,7 +115,7 @@ static int withhold(const struct planner *planner, struct plan_team *team, const
     if (team->removals_withheld == NULL)
         return -1;
     for (size_t i = 0; i < team->item_count; i++)
-        if (is_removable(&team->items[i])) {
+        if (is_removable(team, &team->items[i])) {
             team->items[i].reason = REASON_REMOVAL_WITHHELD;
             team->items[i].explanation = why;
         }
@@ -119,7 +125,7 @@ static int withhold(const struct planner *planner, struct plan_team *team, const
 static void remove_undeclared(struct plan_team *team)
 {
     for (size_t i = 0; i < team->item_count; i++)
-        if (is_removable(&team->items[i])) {
+        if (is_removable(team, &team->items[i])) {
             team->items[i].action = PLAN_REMOVE;
             team->items[i].reason = REASON_NONE;
             team->items[i].explanation = "not declared, and pruning is on";

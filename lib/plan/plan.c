@@ -115,18 +115,40 @@ static int start_team(const struct planner *planner, struct team_work *work, str
     return 0;
 }
 
+/* The new item that probably updates the title. */
+static const struct plan_item *successor_of(const struct team_work *work, const struct observed_title *title)
+{
+    for (size_t i = 0; i < work->candidate_count; i++)
+        if (work->candidates[i].item->likely_title == title)
+            return work->candidates[i].item;
+    return NULL;
+}
+
+static int explain_undeclared(const struct planner *planner, const struct team_work *work,
+                              const struct observed_title *title, const char **out, struct err *e)
+{
+    const struct plan_item *successor = successor_of(work, title);
+    *out = !title_is_package(title) ? "not declared; apps are never removed"
+           : work->team->desired->packages.state == LIST_ABSENT
+               ? "not declared; the team's file does not manage packages"
+               : "not declared; kept, for pruning is off";
+    if (successor != NULL)
+        *out = arena_printf(planner->arena, e, "not declared; “%s” is probably its next version",
+                            successor->name);
+    return *out == NULL ? -1 : 0;
+}
+
 /* What the team has and its file does not declare: kept, until pruning says otherwise. */
-static void add_undeclared(struct team_work *work)
+static int add_undeclared(const struct planner *planner, struct team_work *work, struct err *e)
 {
     struct plan_team *team = work->team;
     for (size_t i = 0; team->observed != NULL && i < team->observed->title_count; i++) {
         const struct observed_title *title = &team->observed->titles[i];
+        const char *explanation = NULL;
         if (work->claimed[i])
             continue;
-        bool unmanaged = title_is_package(title) && team->desired->packages.state == LIST_ABSENT;
-        const char *explanation = !title_is_package(title) ? "not declared; apps are never removed"
-                                  : unmanaged ? "not declared; the team's file does not manage packages"
-                                              : "not declared; kept, for pruning is off";
+        if (explain_undeclared(planner, work, title, &explanation, e) < 0)
+            return -1;
         team->items[team->item_count++] =
             (struct plan_item){.action = PLAN_KEEP,
                                .reason = REASON_UNDECLARED,
@@ -135,6 +157,7 @@ static void add_undeclared(struct team_work *work)
                                .title = title,
                                .sha256 = title->sha256};
     }
+    return 0;
 }
 
 static int plan_missing_team(const struct planner *planner, struct team_work *work, struct err *e)
@@ -211,8 +234,7 @@ static int plan_team(const struct planner *planner, struct team_work *work, stru
         if (decide_package(planner, work, &work->candidates[i], e) < 0)
             return -1;
     decide_apps(planner, work, work->candidate_count);
-    add_undeclared(work);
-    return 0;
+    return add_undeclared(planner, work, e);
 }
 
 static void count_items(struct plan *plan)
