@@ -2,6 +2,7 @@
  * Adding and editing come first, removing last. */
 #include "base/text.h"
 #include "deliver/work.h"
+#include <ctype.h>
 #include <string.h>
 
 /* The titles that the team's other items stand for. */
@@ -34,6 +35,58 @@ static unsigned fields_with_bytes(const struct plan_item *item)
            (wish->display_name != NULL ? FIELD_DISPLAY_NAME : 0u);
 }
 
+/* "alpha_1.0_amd64.deb" and "alpha_1.10_amd64.deb" are alike: the same but for digits and what joins them. */
+static bool names_are_alike(const char *a, const char *b)
+{
+    static const char varying[] = "0123456789.-_+~";
+    while (*a != '\0' || *b != '\0') {
+        a += strspn(a, varying);
+        b += strspn(b, varying);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        a += *a != '\0';
+        b += *b != '\0';
+    }
+    return true;
+}
+
+/* The one title that nobody else stands for and whose file's name is like this one; 0 if there is none, or
+ * several. */
+static int64_t likely_title(const struct team_delivery *team, const struct upload_titles *titles,
+                            const char *file_name)
+{
+    int64_t found = 0;
+    for (size_t i = 0; i < team->now->title_count; i++) {
+        const struct observed_title *title = &team->now->titles[i];
+        bool is_taken = title->kind != SOFTWARE_PACKAGE || title->file_name == NULL;
+        for (size_t k = 0; k < titles->other_count && !is_taken; k++)
+            is_taken = titles->others[k] == title->title_id;
+        if (is_taken || !names_are_alike(title->file_name, file_name))
+            continue;
+        if (found != 0)
+            return 0;
+        found = title->title_id;
+    }
+    return found;
+}
+
+static int upload_new(struct team_delivery *team, struct item_delivery *item, const struct upload_file *file,
+                      const struct package_fields *fields, struct err *e)
+{
+    struct upload_result uploaded = {.title_id = 0};
+    int64_t *others = NULL;
+    struct upload_titles titles = {.likely = 0};
+    if (other_titles(team, item, &others, &titles.other_count, e) < 0)
+        return -1;
+    titles.others = others;
+    titles.likely = likely_title(team, &titles, file->file_name);
+    if (fleet_upload_package(team->run->options->fleet, team->team_id, file, fields, &titles, &uploaded, e) <
+        0)
+        return -1;
+    item->title_id = uploaded.title_id;
+    return 0;
+}
+
 static int upload(struct team_delivery *team, struct item_delivery *item, const struct local_bytes *bytes,
                   struct err *e)
 {
@@ -51,14 +104,7 @@ static int upload(struct team_delivery *team, struct item_delivery *item, const 
         result = fleet_edit_package(fleet, team->team_id, item->title_id, &file, &fields, e);
     } else {
         struct package_fields fields = fields_wished(item->plan, &defaults);
-        struct upload_result uploaded = {.title_id = 0};
-        int64_t *others = NULL;
-        size_t other_count = 0;
-        result = other_titles(team, item, &others, &other_count, e);
-        if (result == 0)
-            result =
-                fleet_upload_package(fleet, team->team_id, &file, &fields, others, other_count, &uploaded, e);
-        item->title_id = result == 0 ? uploaded.title_id : item->title_id;
+        result = upload_new(team, item, &file, &fields, e);
     }
     item->outcome->uploaded_bytes += fleet_uploaded_bytes(fleet) - sent_before;
     if (result == 0)

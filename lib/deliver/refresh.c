@@ -134,20 +134,57 @@ static int read_setup_flags(struct team_delivery *team, struct err *e)
                      : 0;
 }
 
+static int64_t removals_elsewhere(const struct team_delivery *team)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < team->run->team_count; i++) {
+        const struct team_delivery *other = &team->run->teams[i];
+        for (size_t k = 0; other != team && k < other->item_count; k++)
+            count += other->items[k].plan->action == PLAN_REMOVE;
+    }
+    return count;
+}
+
+/* This team alone: the removals of the others count against the run's limit. */
 static int plan_again(struct team_delivery *team, struct err *e)
 {
     struct delivery *run = team->run;
-    struct plan_input input = *run->input->plan_input;
-    struct plan plan;
-    log_info(run->options->log, "plan-again", "%s: its software changed since it was read; planned again",
-             team->plan->desired->name);
     if (read_setup_flags(team, e) < 0 || read_wanted_details(team, e) < 0)
         return -1;
+    struct plan_input input = *run->input->plan_input;
+    struct desired alone = *input.desired;
+    struct plan_options options = *input.options;
+    struct plan plan;
+    alone.teams = &input.desired->teams[team->index];
+    alone.team_count = 1;
+    options.max_removals_run -= removals_elsewhere(team);
+    if (options.max_removals_run < 0)
+        options.max_removals_run = 0;
+    struct desired *desired = arena_memdup(run->arena, &alone, sizeof alone, e);
+    if (desired == NULL)
+        return -1;
+    input.desired = desired;
     input.observed = &run->observed;
+    input.options = &options;
     if (plan_build(&input, run->arena, &plan, e) < 0)
         return -1;
-    const struct plan_team *again = arena_memdup(run->arena, &plan.teams[team->index], sizeof *again, e);
-    return again == NULL ? -1 : team_set_plan(team, again, e);
+    return team_set_plan(team, &plan.teams[0], e);
+}
+
+/* Bytes that a former team of this run got tell which title they are: where this team has the title, with
+ * other bytes, the item is an update of it by digest, not a new upload. */
+static bool learned_a_title(const struct team_delivery *team)
+{
+    const struct delivery *run = team->run;
+    for (size_t i = 0; i < team->item_count; i++) {
+        const struct plan_item *item = team->items[i].plan;
+        if (team->items[i].stage != STAGE_PENDING || item->action != PLAN_CREATE || item->sha256 == NULL ||
+            !item->needs_bytes)
+            continue;
+        if (bytes_are_held(run, item->sha256))
+            return true;
+    }
+    return false;
 }
 
 int team_look_again(struct team_delivery *team, struct err *e)
@@ -156,8 +193,11 @@ int team_look_again(struct team_delivery *team, struct err *e)
         bool same = false;
         if (team_read_list(team, e) < 0 || is_basis(team, &same, e) < 0)
             return -1;
-        if (same)
+        if (same && (plans > 0 || !learned_a_title(team)))
             return 0;
+        if (!same)
+            log_info(team->run->options->log, "plan-again",
+                     "%s: its software changed since it was read; planned again", team->plan->desired->name);
         if (plans == MAX_PLANS)
             return team_fail_pending(
                 team,

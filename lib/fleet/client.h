@@ -61,11 +61,17 @@ struct upload_result {
     int64_t title_id;
     bool existed; /* the title was in the team already, and was edited */
 };
-/* POST, or where the title is there already a PATCH of it, with all of `fields`; but never of one of the
- * titles `others`, which stand for something else. The server's digest of what it got is compared with ours.
- */
+/* What the caller knows of the team's titles. */
+struct upload_titles {
+    int64_t likely; /* the title that these bytes are probably for: a PATCH of it is tried first, which the
+                     * server refuses if they are for another; it saves sending the bytes twice. 0: none */
+    const int64_t *others; /* titles that stand for something else: never edited */
+    size_t other_count;
+};
+/* POST, or where the title is there already a PATCH of it, with all of `fields`. The server's digest of what
+ * it got is compared with ours. */
 int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
-                         const struct package_fields *fields, const int64_t *others, size_t other_count,
+                         const struct package_fields *fields, const struct upload_titles *titles,
                          struct upload_result *out, struct err *e) MUST_CHECK;
 /* `file` may be NULL: fields only. NULL and absent fields stay as they are; an empty script means the
  * server's default. */

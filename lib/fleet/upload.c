@@ -273,8 +273,7 @@ static struct package_fields as_edit(const struct package_fields *fields)
 }
 
 struct existing {
-    const int64_t *others; /* titles that stand for something else */
-    size_t other_count;
+    const struct upload_titles *titles;
     const char *reason; /* the 409's */
     const char *trouble;
 };
@@ -296,8 +295,8 @@ static int edit_existing(struct fleet *fleet, int64_t team_id, const struct uplo
                        existing->trouble);
     if (title->kind == SOFTWARE_MAINTAINED_APP)
         return err_set(e, ERR_CONFLICT, "%s: the team has it as a Fleet-maintained app", existing->trouble);
-    for (size_t i = 0; i < existing->other_count; i++)
-        if (existing->others[i] == title->title_id)
+    for (size_t i = 0; i < existing->titles->other_count; i++)
+        if (existing->titles->others[i] == title->title_id)
             return err_set(e, ERR_CONFLICT, "%s: another item of the team's file is the same title \"%s\"",
                            existing->trouble, title->name);
     struct package_fields edit = as_edit(fields);
@@ -341,17 +340,33 @@ static int post_package(struct fleet *fleet, int64_t team_id, const struct uploa
     return 0;
 }
 
+/* "The selected package is for different software", "… a different file type": nothing was changed. */
+static bool is_for_another_title(const struct err *trouble)
+{
+    return trouble->class == ERR_SERVER && strstr(trouble->text, "different") != NULL;
+}
+
 int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
-                         const struct package_fields *fields, const int64_t *others, size_t other_count,
+                         const struct package_fields *fields, const struct upload_titles *titles,
                          struct upload_result *out, struct err *e)
 {
     CLEANUP(call_cleanup) struct call call = {.status = 0};
     struct err trouble;
     err_init(&trouble);
+    if (titles->likely != 0) {
+        struct package_fields edit = as_edit(fields);
+        if (fleet_edit_package(fleet, team_id, titles->likely, file, &edit, &trouble) == 0) {
+            *out = (struct upload_result){.title_id = titles->likely, .existed = true};
+            return 0;
+        }
+        if (!is_for_another_title(&trouble))
+            return err_set(e, trouble.class, "%s", trouble.text);
+        err_init(&trouble);
+    }
     if (post_package(fleet, team_id, file, fields, &call, out, &trouble) == 0)
         return 0;
     if (call.status != 409 || !call.refusal.is_fleet_json)
         return explain(&call, file, &trouble, e);
-    struct existing existing = {others, other_count, call.refusal.reason, trouble.text};
+    struct existing existing = {titles, call.refusal.reason, trouble.text};
     return edit_existing(fleet, team_id, file, fields, &existing, out, e);
 }
