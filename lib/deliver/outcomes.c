@@ -37,7 +37,34 @@ static enum outcome_kind kind_of(const struct plan_item *item)
     return OUTCOME_FAILED;
 }
 
-static const char *advice_of(enum plan_reason reason)
+/* What helps depends on how the last attempt ended. */
+static const char *advice_of_fetch(const struct package *package)
+{
+    if (package == NULL)
+        return "run again";
+    if (package->state == PACKAGE_INTERRUPTED)
+        return "run again: what arrived is kept";
+    if (package->err.class == ERR_SYSTEM)
+        return "make room, or name another folder with --cache-dir, and run again";
+    if (strstr(package->err.text, "upstream changed") != NULL)
+        return "see with the vendor what changed; then correct hash_sha256, or the url";
+    switch (package->attempt_count == 0 ? 0 : package->attempts[package->attempt_count - 1].status) {
+    case 401:
+    case 403:
+        return "see whether the url still stands, needs credentials (`sources` in tender.yml) or another "
+               "user agent; or add backup_urls";
+    case 404:
+    case 410:
+        return "correct the url, or add backup_urls";
+    case 200:
+    case 206:
+        return "see what the url serves; correct it, or add backup_urls";
+    default:
+        return "run again once the source answers; or add backup_urls";
+    }
+}
+
+static const char *advice_of(enum plan_reason reason, const struct package *package)
 {
     switch (reason) {
     case REASON_TEAM_MISSING:
@@ -53,7 +80,7 @@ static const char *advice_of(enum plan_reason reason)
     case REASON_SECRET_MISSING:
         return "set the environment variable FLEET_SECRET_… that the script names";
     case REASON_FETCH_FAILED:
-        return "once the source answers, run again";
+        return advice_of_fetch(package);
     case REASON_NONE:
     case REASON_UNDECLARED:
     case REASON_REMOVAL_WITHHELD:
@@ -101,6 +128,7 @@ int outcome_of_plan(const struct plan_team *team, const struct plan_item *item,
 {
     const struct software_item *wish = item->wish;
     const struct observed_title *title = item->title;
+    const struct package *package = package_of(item, packages, package_count);
     *out = (struct outcome){
         .kind = kind_of(item),
         .team = team->desired->name,
@@ -118,8 +146,8 @@ int outcome_of_plan(const struct plan_team *team, const struct plan_item *item,
         .assumed_fields = item->assumed_fields,
         .what = item->explanation != NULL ? item->explanation : "",
         .kept = "",
-        .advice = advice_of(item->reason),
-        .package = package_of(item, packages, package_count),
+        .advice = advice_of(item->reason, package),
+        .package = package,
     };
     if (wish != NULL)
         out->place = wish->place;
