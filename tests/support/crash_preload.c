@@ -1,5 +1,6 @@
 /* LD_PRELOAD shim for the end-to-end tests: kills the process (SIGKILL) just before the n-th call that writes
- * to the disk, as a power cut does to a program. Counted are the same calls as in fail_write_preload.c.
+ * to the disk, as a power cut does to a program. Counted are the same calls as in fail_write_preload.c, and
+ * unlink.
  *
  *   TENDER_CRASH_PATH        absolute folder whose files count; unset: the shim does nothing
  *   TENDER_CRASH_WRITE       at which call, from 1; 0 or unset: never, they are only counted
@@ -22,6 +23,16 @@ static bool before_call(void)
     if (atomic_fetch_add(&calls, 1) + 1 == nth)
         kill(getpid(), SIGKILL);
     return false;
+}
+
+int unlink(const char *path)
+{
+    return fails_for_path(path) ? -1 : REAL(unlink)(path);
+}
+
+int unlinkat(int from_folder, const char *path, int flags)
+{
+    return fails_for_path(path) ? -1 : REAL(unlinkat)(from_folder, path, flags);
 }
 
 __attribute__((destructor)) static void at_end(void)
