@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GIT_SHORT_ID = 7 };
+
 struct git_reader {
     struct repository_options options; /* its texts are copied below */
     char *url, *state_dir, *username, *password, *ssh_folder;
@@ -99,26 +101,31 @@ static int commit_of_id(git_repository *repository, const char *text, git_commit
     return git_commit_lookup(out, repository, &id) == 0 ? 0 : GIT_ERROR;
 }
 
+/* The beginning of a commit's id: at least 7 digits, and only one commit begins so. */
+static int commit_of_short_id(git_repository *repository, const char *text, git_commit **out)
+{
+    git_oid id;
+    size_t length = strlen(text);
+    if (length < GIT_SHORT_ID || length >= GIT_OID_HEXSZ || git_oid_fromstrp(&id, text) < 0)
+        return GIT_ENOTFOUND;
+    int code = git_commit_lookup_prefix(out, repository, &id, length);
+    return code == GIT_EAMBIGUOUS ? GIT_ENOTFOUND : code;
+}
+
 int git_find_commit(git_repository *repository, const char *revision, git_commit **out)
 {
-    if (revision == NULL) {
+    if (revision == NULL || text_equal(revision, "HEAD")) {
         int code = commit_of_reference(repository, "refs/tender/", "HEAD", out);
         return code == GIT_ENOTFOUND ? commit_of_reference(repository, "", "HEAD", out) : code;
     }
+    /* Not libgit2's revision syntax ("main~1"): its parser loses memory in 1.5. */
     static const char *const prefixes[] = {"refs/heads/", "refs/tags/", "refs/remotes/origin/"};
     int code = commit_of_id(repository, revision, out);
+    if (code == GIT_ENOTFOUND && text_starts_with(revision, "refs/"))
+        code = commit_of_reference(repository, "", revision, out);
     for (size_t i = 0; code == GIT_ENOTFOUND && i < ARRAY_LENGTH(prefixes); i++)
         code = commit_of_reference(repository, prefixes[i], revision, out);
-    if (code != GIT_ENOTFOUND)
-        return code;
-    git_object *object = NULL;
-    git_object *commit = NULL;
-    code = git_revparse_single(&object, repository, revision);
-    if (code == 0)
-        code = git_object_peel(&commit, object, GIT_OBJECT_COMMIT);
-    git_object_free(object);
-    *out = (git_commit *)commit;
-    return code == 0 ? 0 : GIT_ENOTFOUND;
+    return code == GIT_ENOTFOUND ? commit_of_short_id(repository, revision, out) : code;
 }
 
 /* An object of the commit can't be read: the mirror is made anew once, and the caller tries again. */

@@ -26,9 +26,9 @@ enum fetch_result {
 enum fetch_result git_fetch(git_repository *repository, const struct repository_options *options,
                             struct err *e);
 
-/* The commit that `revision` names: a full id, a branch, a tag, or what git's revision syntax says; NULL: the
- * remote's HEAD (in a folder: its own). Returns libgit2's codes: GIT_ENOTFOUND only where there is no such
- * name. */
+/* The commit that `revision` names: an id or its first 7 digits or more, a branch, a tag, a full reference;
+ * NULL: the remote's HEAD (in a folder: its own). Returns libgit2's codes: GIT_ENOTFOUND only where there is
+ * no such name. */
 int git_find_commit(git_repository *repository, const char *revision, git_commit **out);
 
 /* The mirror of options->url, fetched as needed, and the commit in it. */
