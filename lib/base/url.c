@@ -93,7 +93,9 @@ static bool has_odd_port(const struct parts *parts)
     const char *bracket = memrchr(parts->host, ']', parts->host_length);
     const char *from = bracket != NULL ? bracket : parts->host;
     const char *colon = memchr(from, ':', (size_t)(end - from));
-    for (const char *digit = colon; digit != NULL && ++digit < end;)
+    if (colon == NULL)
+        return false;
+    for (const char *digit = colon + 1; digit < end; digit++)
         if (!isdigit((unsigned char)*digit))
             return true;
     return false;
