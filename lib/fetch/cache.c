@@ -75,6 +75,11 @@ int cache_commit(const char *cache_dir, const char *file_path, const char *sha25
     return 0;
 }
 
+static bool name_path(const char *cache_dir, const char *sha256, char out[PATH_MAX])
+{
+    return snprintf(out, PATH_MAX, "%s/sha256/%.2s/%s.name", cache_dir, sha256, sha256) < PATH_MAX;
+}
+
 void cache_remove(const char *cache_dir, const char *sha256)
 {
     char path[PATH_MAX];
@@ -82,4 +87,29 @@ void cache_remove(const char *cache_dir, const char *sha256)
     err_init(&ignored);
     if (cache_path(cache_dir, sha256, path, &ignored) == 0)
         unlink(path);
+    if (name_path(cache_dir, sha256, path))
+        unlink(path);
+}
+
+void cache_set_name(const char *cache_dir, const char *sha256, const char *file_name)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    err_init(&ignored);
+    if (name_path(cache_dir, sha256, path))
+        (void)!file_write_atomically(path, file_name, strlen(file_name), 0600, &ignored);
+}
+
+bool cache_name(const char *cache_dir, const char *sha256, char *out, size_t size)
+{
+    char path[PATH_MAX];
+    struct buf text = BUF_INIT(size - 1);
+    struct err ignored;
+    err_init(&ignored);
+    bool is_known =
+        name_path(cache_dir, sha256, path) && file_read(path, &text, &ignored) == 0 && text.length > 0;
+    if (is_known)
+        memcpy(out, text.bytes, text.length + 1);
+    buf_done(&text);
+    return is_known;
 }

@@ -21,4 +21,9 @@ void cache_touch(const char *cache_dir, const char *sha256);
 int cache_commit(const char *cache_dir, const char *file_path, const char *sha256, struct err *e) MUST_CHECK;
 void cache_remove(const char *cache_dir, const char *sha256);
 
+/* The file name that an entry came with, kept beside it where its URL does not say it. Losing it costs
+ * nothing but the better name. */
+void cache_set_name(const char *cache_dir, const char *sha256, const char *file_name);
+bool cache_name(const char *cache_dir, const char *sha256, char *out, size_t size);
+
 #endif

@@ -124,13 +124,13 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
         if (options->deadline_monotonic_ms > 0 && now_ms(fetcher) >= options->deadline_monotonic_ms) {
             end_all(fetcher, PACKAGE_FAILED, ERR_NETWORK,
                     "the run's deadline came first; what arrived is kept");
-            fetcher->failed = fetcher->transfer_count;
             break;
         }
         if (fetcher->is_dirty || now_ms(fetcher) >= next) {
+            bool has_changed = fetcher->is_dirty;
             advance_all(fetcher);
             next = fetcher->is_dirty ? 0 : next_look(fetcher);
-            progress_tell(progress, true);
+            progress_tell(progress, has_changed);
         }
         if (fetcher->ended < fetcher->transfer_count && loop_step(options->loop, next, e) < 0)
             err_fill(&fetcher->fatal, e->class, "%s", e->text);

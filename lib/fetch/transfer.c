@@ -4,14 +4,13 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "fetch/cache.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HASH_SLICE_BYTES = 4 * 1024 * 1024, LOCK_LOOK_MS = 500, MAX_VISITED_BYTES = 1024 * 1024 };
+enum { LOCK_LOOK_MS = 500, MAX_VISITED_BYTES = 1024 * 1024 };
 
 void transfer_init(struct transfer *transfer, struct fetcher *fetcher, const struct package_request *request,
                    struct package *result)
@@ -101,8 +100,7 @@ void transfer_fatal(struct transfer *transfer, const struct err *e)
     transfer_finish(transfer, PACKAGE_FAILED);
 }
 
-/* A local error in one transfer: memory is fatal, everything else fails the item. */
-static void fail_locally(struct transfer *transfer, const struct err *e)
+void transfer_fail_locally(struct transfer *transfer, const struct err *e)
 {
     if (e->class == ERR_MEMORY)
         transfer_fatal(transfer, e);
@@ -182,52 +180,6 @@ static bool may_ask_conditionally(const struct transfer *transfer)
     return is_cached || (request->known_bytes_are_held && !request->bytes_needed);
 }
 
-void transfer_check_cached(struct transfer *transfer, const char *sha256)
-{
-    struct partial *check = &transfer->check;
-    struct stat status;
-    struct err e;
-    char path[PATH_MAX];
-    err_init(&e);
-    partial_forget(check);
-    check->digest = digest_new(&e);
-    if (check->digest == NULL || cache_path(transfer->fetcher->options->cache_dir, sha256, path, &e) < 0) {
-        fail_locally(transfer, &e);
-        return;
-    }
-    check->path = strdup(path);
-    check->file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (check->path == NULL) {
-        err_fill(&e, ERR_MEMORY, "out of memory");
-        fail_locally(transfer, &e);
-        return;
-    }
-    memcpy(check->source, sha256, DIGEST_HEX_BYTES);
-    check->size_bytes = check->file >= 0 && fstat(check->file, &status) == 0 ? (uint64_t)status.st_size : 0;
-    transfer_set_state(transfer, TRANSFER_CHECKING);
-}
-
-static void keep_cached(struct transfer *transfer)
-{
-    struct package *result = transfer->result;
-    const struct remembered_validator *known = transfer->request.known;
-    char name[256];
-    const char *known_name =
-        known != NULL && text_equal(known->sha256, transfer->check.source) && !text_is_empty(known->file_name)
-            ? known->file_name
-            : NULL;
-    if (known_name == NULL)
-        url_file_name(transfer->request.url, name, sizeof name);
-    else
-        snprintf(name, sizeof name, "%s", known_name);
-    result->sha256 = transfer_text(transfer, "%s", transfer->check.source);
-    result->path = transfer_text(transfer, "%s", transfer->check.path);
-    result->file_name = transfer_text(transfer, "%s", name[0] == '\0' ? "package" : name);
-    result->size_bytes = transfer->check.size_bytes;
-    cache_touch(transfer->fetcher->options->cache_dir, result->sha256);
-    transfer_finish(transfer, PACKAGE_CACHED);
-}
-
 static void open_partial(struct transfer *transfer)
 {
     struct err e;
@@ -241,7 +193,7 @@ static void open_partial(struct transfer *transfer)
             transfer_set_state(transfer, TRANSFER_LOCKED);
             return;
         }
-        fail_locally(transfer, &e);
+        transfer_fail_locally(transfer, &e);
         return;
     }
     struct partial *partial = &transfer->partial;
@@ -249,15 +201,14 @@ static void open_partial(struct transfer *transfer)
     if (request->sha256 == NULL && partial->size_bytes > 0 &&
         (int64_t)partial->size_bytes == partial->expected_bytes &&
         partial_cut(partial, partial->size_bytes - 1, &e) < 0) {
-        fail_locally(transfer, &e);
+        transfer_fail_locally(transfer, &e);
         return;
     }
     transfer->highest_bytes = transfer->progress_base = partial->size_bytes;
     transfer_set_state(transfer, partial->size_bytes > 0 ? TRANSFER_READING : TRANSFER_READY);
 }
 
-/* From the queue, from a lock, from a back-off that kept nothing: what does the disk have? */
-static void begin(struct transfer *transfer)
+void transfer_begin(struct transfer *transfer)
 {
     const struct package_request *request = &transfer->request;
     if (!transfer->has_begun) {
@@ -283,42 +234,6 @@ static void begin(struct transfer *transfer)
         transfer_finish(transfer, PACKAGE_UNKNOWN);
 }
 
-static void continue_checking(struct transfer *transfer)
-{
-    struct partial *check = &transfer->check;
-    const char *cache_dir = transfer->fetcher->options->cache_dir;
-    char hex[DIGEST_HEX_BYTES];
-    struct err e;
-    err_init(&e);
-    if (check->file < 0 || partial_hash_slice(check, HASH_SLICE_BYTES, &e) < 0) {
-        if (e.class == ERR_MEMORY) {
-            transfer_fatal(transfer, &e);
-            return;
-        }
-        check->size_bytes = check->hashed_bytes; /* unreadable: as good as corrupt */
-        memset(hex, 0, sizeof hex);
-    } else if (check->hashed_bytes < check->size_bytes) {
-        return;
-    } else if (digest_finish(check->digest, hex, &e) < 0) {
-        fail_locally(transfer, &e);
-        return;
-    }
-    if (strcmp(hex, check->source) == 0) {
-        keep_cached(transfer);
-        return;
-    }
-    log_warning(transfer->fetcher->options->log, "cache",
-                "%s: the cached file is damaged (sha256 %.8s…); it is removed and fetched again",
-                transfer->name, check->source);
-    cache_remove(cache_dir, check->source);
-    partial_forget(check);
-    transfer->is_conditional = false;
-    if (transfer->request.probe_only || partial_is_open(&transfer->partial))
-        transfer_set_state(transfer, TRANSFER_READY);
-    else
-        begin(transfer);
-}
-
 static void continue_reading(struct transfer *transfer)
 {
     struct partial *partial = &transfer->partial;
@@ -331,7 +246,7 @@ static void continue_reading(struct transfer *transfer)
         }
         err_init(&e);
         if (partial_restart(partial, &e) < 0) {
-            fail_locally(transfer, &e);
+            transfer_fail_locally(transfer, &e);
             return;
         }
     }
@@ -353,7 +268,7 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
     transfer->due_ms = 0;
     if (!transfer->request.probe_only && !partial_is_open(&transfer->partial)) {
         if (slot_is_free)
-            begin(transfer);
+            transfer_begin(transfer);
         return;
     }
     if (transfer->hop_url == NULL) {
@@ -369,7 +284,7 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
         if (!slot_is_free || !host_is_open(source->host, now_ms))
             return;
         if (transfer_begin_chain(transfer, source, &e) < 0) {
-            fail_locally(transfer, &e);
+            transfer_fail_locally(transfer, &e);
             return;
         }
     } else if (!slot_is_free || !host_is_open(transfer->hop_host, now_ms)) {
@@ -392,7 +307,7 @@ static void look_at_lock(struct transfer *transfer, int64_t now_ms)
         transfer->locked_size = (uint64_t)status.st_size;
         transfer->progress_ms = now_ms;
     }
-    begin(transfer);
+    transfer_begin(transfer);
 }
 
 void transfer_note_progress(struct transfer *transfer, int64_t now_ms)
@@ -428,10 +343,10 @@ void transfer_advance(struct transfer *transfer, int64_t now_ms)
     switch (transfer->state) {
     case TRANSFER_QUEUED:
         if (slot_is_free)
-            begin(transfer);
+            transfer_begin(transfer);
         return;
     case TRANSFER_CHECKING:
-        continue_checking(transfer);
+        transfer_continue_checking(transfer);
         return;
     case TRANSFER_LOCKED:
         if (now_ms >= transfer->due_ms)

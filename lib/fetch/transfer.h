@@ -7,6 +7,8 @@
 #include "fetch/partial.h"
 #include "fetch/source.h"
 
+/* So much is hashed between two looks at the network. */
+enum { HASH_SLICE_BYTES = 4 * 1024 * 1024 };
 enum { PROGRESS_BYTES = 1024 * 1024 }; /* an attempt that brought so much is progress */
 
 /* What all transfers of a run share. */
@@ -117,8 +119,15 @@ void transfer_fatal(struct transfer *transfer, const struct err *e);
 /* What the item timeout measures. */
 void transfer_note_progress(struct transfer *transfer, int64_t now_ms);
 int64_t transfer_now(const struct transfer *transfer);
+/* A local error in one transfer: memory is fatal for the run, everything else fails the item. */
+void transfer_fail_locally(struct transfer *transfer, const struct err *e);
+/* From the queue, from a lock, from a back-off that kept nothing: looks at what the disk has. */
+void transfer_begin(struct transfer *transfer);
+
+/* transfer_cached.c */
 /* The cached entry `sha256` counts once its bytes were verified. */
 void transfer_check_cached(struct transfer *transfer, const char *sha256);
+void transfer_continue_checking(struct transfer *transfer);
 
 /* transfer_request.c */
 void transfer_ask(struct transfer *transfer); /* hop_url, from source */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "fetch/cache.h"
+#include "fetch/disposition.h"
 #include "fetch/sniff.h"
 #include "fetch/transfer.h"
 #include <errno.h>
@@ -109,7 +110,7 @@ static void keep(struct transfer *transfer, const char *hex)
     struct partial *partial = &transfer->partial;
     struct package *result = transfer->result;
     const char *cache_dir = transfer->fetcher->options->cache_dir;
-    char path[PATH_MAX], name[URL_TEXT_BYTES];
+    char path[PATH_MAX], name[FILE_NAME_BYTES];
     struct err e;
     err_init(&e);
     if (cache_path(cache_dir, hex, path, &e) < 0 || cache_commit(cache_dir, partial->path, hex, &e) < 0) {
@@ -117,13 +118,12 @@ static void keep(struct transfer *transfer, const char *hex)
         transfer_fail(transfer, e.class, "%s", e.text);
         return;
     }
-    url_file_name(transfer->request.url, name, sizeof name);
+    disposition_choose(NULL, NULL, transfer->request.url, name);
+    if (partial->file_name != NULL && !text_equal(partial->file_name, name))
+        cache_set_name(cache_dir, hex, partial->file_name);
     result->sha256 = transfer_text(transfer, "%s", hex);
     result->path = transfer_text(transfer, "%s", path);
-    result->file_name = transfer_text(transfer, "%s",
-                                      partial->file_name != NULL ? partial->file_name
-                                      : name[0] != '\0'          ? name
-                                                                 : "package");
+    result->file_name = transfer_text(transfer, "%s", partial->file_name != NULL ? partial->file_name : name);
     result->size_bytes = partial->size_bytes;
     partial_forget(partial);
     transfer_close_attempt(transfer, "");

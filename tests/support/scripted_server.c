@@ -9,12 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MAX_REQUESTS = 4096, HEAD_BYTES = 16384, BLOCK_BYTES = 16384, MAX_CONNECTIONS = 256 };
+enum { HEAD_POOL_BYTES = 16 * 1024 * 1024 };
 
+struct connection {
+    struct scripted_server *server;
+    int socket; /* -1: free */
+};
+
+/* Its threads allocate nothing, so that a test may make allocations fail while they run. */
 struct scripted_server {
     const struct script_path *paths;
     size_t path_count;
@@ -26,16 +34,12 @@ struct scripted_server {
     pthread_cond_t idle;
     bool is_stopping;
     size_t threads;
-    int connections[MAX_CONNECTIONS];
+    struct connection connections[MAX_CONNECTIONS];
     char *heads[MAX_REQUESTS];
+    char *head_pool; /* mapped */
+    size_t head_pool_used;
     size_t head_count;
     size_t now, most;
-};
-
-struct connection {
-    struct scripted_server *server;
-    int socket;
-    size_t slot;
 };
 
 static void must(bool condition, const char *what)
@@ -113,8 +117,13 @@ static const struct script_step *next_step(struct scripted_server *server, const
     sscanf(head, "%*s %4095s", path);
     const struct script_step *step = &not_found;
     pthread_mutex_lock(&server->lock);
-    if (server->head_count < MAX_REQUESTS)
-        server->heads[server->head_count++] = strdup(head);
+    size_t length = strlen(head) + 1;
+    if (server->head_count < MAX_REQUESTS && server->head_pool_used + length <= HEAD_POOL_BYTES) {
+        char *kept = server->head_pool + server->head_pool_used;
+        memcpy(kept, head, length);
+        server->heads[server->head_count++] = kept;
+        server->head_pool_used += length;
+    }
     for (size_t i = 0; i < server->path_count; i++) {
         const struct script_path *script = &server->paths[i];
         if (strcmp(script->path, path) != 0)
@@ -266,29 +275,26 @@ static void *serve(void *context)
     while (answer(connection))
         continue;
     pthread_mutex_lock(&server->lock);
-    server->connections[connection->slot] = -1;
     close(connection->socket);
+    connection->socket = -1;
     server->threads--;
     pthread_cond_broadcast(&server->idle);
     pthread_mutex_unlock(&server->lock);
-    free(connection);
     return NULL;
 }
 
 static void start_connection(struct scripted_server *server, int socket)
 {
     pthread_t thread;
-    struct connection *connection = malloc(sizeof *connection);
-    must(connection != NULL, "memory");
     pthread_mutex_lock(&server->lock);
     size_t slot = 0;
-    while (slot < MAX_CONNECTIONS && server->connections[slot] >= 0)
+    while (slot < MAX_CONNECTIONS && server->connections[slot].socket >= 0)
         slot++;
     must(slot < MAX_CONNECTIONS && !server->is_stopping, "too many connections");
-    server->connections[slot] = socket;
+    struct connection *connection = &server->connections[slot];
+    *connection = (struct connection){.server = server, .socket = socket};
     server->threads++;
     pthread_mutex_unlock(&server->lock);
-    *connection = (struct connection){.server = server, .socket = socket, .slot = slot};
     must(pthread_create(&thread, NULL, serve, connection) == 0, "thread");
     pthread_detach(thread);
 }
@@ -322,7 +328,10 @@ struct scripted_server *scripted_server_new(const struct script_path *paths, siz
     server->asked = calloc(path_count + 1, sizeof *server->asked);
     must(server->asked != NULL, "memory");
     for (size_t i = 0; i < MAX_CONNECTIONS; i++)
-        server->connections[i] = -1;
+        server->connections[i].socket = -1;
+    server->head_pool =
+        mmap(NULL, HEAD_POOL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(server->head_pool != MAP_FAILED, "memory");
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -347,15 +356,14 @@ void scripted_server_free(struct scripted_server *server)
     close(server->listener);
     pthread_mutex_lock(&server->lock);
     for (size_t i = 0; i < MAX_CONNECTIONS; i++)
-        if (server->connections[i] >= 0)
-            shutdown(server->connections[i], SHUT_RDWR);
+        if (server->connections[i].socket >= 0)
+            shutdown(server->connections[i].socket, SHUT_RDWR);
     while (server->threads > 0)
         pthread_cond_wait(&server->idle, &server->lock);
     pthread_mutex_unlock(&server->lock);
     pthread_mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->idle);
-    for (size_t i = 0; i < server->head_count; i++)
-        free(server->heads[i]);
+    munmap(server->head_pool, HEAD_POOL_BYTES);
     free(server->asked);
     free(server);
 }
