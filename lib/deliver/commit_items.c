@@ -79,7 +79,8 @@ static int upload_new(struct team_delivery *team, struct item_delivery *item, co
     if (other_titles(team, item, &others, &titles.other_count, e) < 0)
         return -1;
     titles.others = others;
-    titles.likely = likely_title(team, &titles, file->file_name);
+    const struct observed_title *planned = item->plan->likely_title;
+    titles.likely = planned != NULL ? planned->title_id : likely_title(team, &titles, file->file_name);
     if (fleet_upload_package(team->run->options->fleet, team->team_id, file, fields, &titles, &uploaded, e) <
         0)
         return -1;

@@ -140,6 +140,29 @@ static int write_team(struct team_delivery *team, struct err *e)
     return has_pending(team) ? commit_and_read_back(team, e) : 0;
 }
 
+/* A new item turned out to be a title that the team had and that nobody declared: it was an update, and the
+ * title is no longer undeclared. Last of all, for it moves the outcomes. */
+static void join_successors(struct team_delivery *team)
+{
+    struct team_outcome *result = team->result;
+    for (size_t i = 0; i < team->item_count; i++) {
+        const struct item_delivery *item = &team->items[i];
+        if (item->plan->wish == NULL || item->plan->title != NULL || item->title_id == 0 ||
+            item->outcome->kind != OUTCOME_CREATED)
+            continue;
+        for (size_t k = result->outcome_count; k-- > 0;) {
+            const struct outcome *other = &result->outcomes[k];
+            if (other->place.file != NULL || other->title_id != item->title_id)
+                continue;
+            item->outcome->kind = OUTCOME_UPDATED;
+            item->outcome->changed_fields |= FIELD_BYTES;
+            result->outcome_count--;
+            memmove(&result->outcomes[k], &result->outcomes[k + 1],
+                    (result->outcome_count - k) * sizeof *result->outcomes);
+        }
+    }
+}
+
 int team_deliver(struct team_delivery *team, struct err *e)
 {
     struct delivery *run = team->run;
@@ -154,5 +177,8 @@ int team_deliver(struct team_delivery *team, struct err *e)
         if (result < 0 && fail_team(team, &trouble, e) < 0)
             return -1;
     }
-    return remember_unchanged(team, e);
+    if (remember_unchanged(team, e) < 0)
+        return -1;
+    join_successors(team);
+    return 0;
 }

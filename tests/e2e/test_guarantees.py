@@ -171,7 +171,10 @@ class Guarantees(support.EndToEnd):
         for team in ("Workstations", "Servers"):
             world.team(team, pinned(ALPHA_NEW), pinned(BETA))
         world.mark()
-        self.assert_status(world.tender("apply"), DONE)
+        result = world.tender("apply")
+        self.assert_status(result, DONE)
+        for team in ("Workstations", "Servers"):
+            self.assertEqual(result.outcomes(team), {ALPHA_NEW: "updated", BETA: "unchanged"})
         self.assertEqual(world.digests("Workstations"), {"alpha": sha256_of(ALPHA_NEW), "beta": sha256_of(BETA)})
         self.assertEqual(world.digests("Servers"), {"alpha": sha256_of(ALPHA_NEW), "beta": sha256_of(BETA)})
         uploads = [row for row in world.writes() if row.get("multipart") and row["multipart"]["files"]]
