@@ -15,7 +15,7 @@ bool err_is_set(const struct err *e)
     return e->class != ERR_NONE;
 }
 
-static void print_text(struct err *e, const char *format, va_list arguments)
+PRINTF_LIKE(2, 0) static void print_text(struct err *e, const char *format, va_list arguments)
 {
     int length = vsnprintf(e->text, sizeof e->text, format, arguments);
     if (length >= (int)sizeof e->text)
