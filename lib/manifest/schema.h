@@ -63,7 +63,7 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
 const char *schema_key_name(enum entry_key key);
 bool schema_allows(enum entry_key key, enum entry_context context);
 /* A list of texts with variables replaced. */
-int schema_read_texts(struct load *load, const struct yaml_node *value, struct string_list *out,
+int schema_read_texts(struct load *load, const struct yaml_node *node, struct string_list *out,
                       bool *has_errors, struct err *e) MUST_CHECK;
 bool schema_is_script(const char *path); /* .sh .ps1 .py */
 bool schema_is_yaml(const char *path);   /* .yml .yaml */
