@@ -100,8 +100,7 @@ static void test_tolerated(void **state)
     (void)state;
     /* A BOM, CRLF, blank lines with tabs, no newline at the end, a "---" in a comment, an empty second
      * document. */
-    static const char *const documents[] = {("\xEF\xBB\xBF"
-                                             "a: b\n"),
+    static const char *const documents[] = {"\357\273\277a: b\n",
                                             "a: b\r\nc: d\r\n",
                                             "a: b\n \t \nc: d\n",
                                             "a: b",
