@@ -155,19 +155,24 @@ static void test_write_over_a_trap(void **state)
     assert_holds(victim, "precious");
 }
 
-/* `--report /dev/null` run by root must not replace the device by a file. */
+/* `--report /dev/null` run by root must not replace the device by a file. Through links, so that the
+ * machine's own devices are safe from a mistake. */
 static void test_write_to_a_device(void **state)
 {
     (void)state;
     struct err e;
     err_init(&e);
-    assert_int_equal(file_write_atomically("/dev/null", "x", 1, 0600, &e), 0);
     struct stat status;
-    assert_int_equal(stat("/dev/null", &status), 0);
-    assert_true(S_ISCHR(status.st_mode));
-    assert_int_equal(file_write_atomically("/dev/full", "x", 1, 0600, &e), -1);
+    assert_int_equal(symlink("/dev/null", in_folder("null")), 0);
+    assert_int_equal(file_write_atomically(in_folder("null"), "x", 1, 0600, &e), 0);
+    assert_int_equal(lstat(in_folder("null"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(symlink("/dev/full", in_folder("full")), 0);
+    assert_int_equal(file_write_atomically(in_folder("full"), "x", 1, 0600, &e), -1);
     assert_non_null(strstr(e.text, "No space left on device"));
-    assert_int_equal(access("/dev/full", F_OK), 0);
+    assert_int_equal(lstat(in_folder("full"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(count_entries(), 2);
 }
 
 /* RLIMIT_FSIZE makes the write fail in the middle: the old file stays, nothing else is left. */
