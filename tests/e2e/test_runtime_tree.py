@@ -22,6 +22,7 @@ mount --bind "$TREE" "$TREE"
 mount --bind "$STATE" "$TREE/var/lib/tender"
 mount --bind "$REPOSITORY" "$TREE/repository"
 mount -o remount,bind,ro "$TREE/repository"
+mount --rbind /proc "$TREE/proc"
 mount -o remount,bind,ro "$TREE"
 exec chroot --userspec=65532:65532 --groups=65532 "$TREE" /usr/bin/tender "$@"
 """
@@ -45,13 +46,14 @@ class RuntimeTree(support.EndToEnd):
         self.tree = self.root / "tree"
         self.tree.mkdir()
         subprocess.run([str(SOURCE / "cmake/collect_runtime.sh"), support.TENDER, str(self.tree)], check=True)
-        (self.tree / "repository").mkdir()
+        for folder in ("repository", "proc"):  # an engine makes and mounts them
+            (self.tree / folder).mkdir()
         self.state = self.root / "state"
         self.state.mkdir(mode=0o700)
         os.chown(self.state, USER, USER)
 
     def run_inside(self, repository, *arguments, **environment):
-        # A sanitizer's runtime wants /proc for its leak check, which is not there.
+        # A sanitizer's leak check wants to trace the process, which another user may not.
         return subprocess.run(["unshare", "--mount", "sh", "-c", INSIDE, "sh", *arguments], capture_output=True, text=True,
                               timeout=120, check=False,
                               env={"PATH": os.environ["PATH"], "TREE": str(self.tree), "STATE": str(self.state),
