@@ -27,16 +27,16 @@ static int index_lines(struct load *load, struct yaml_file *file, struct err *e)
     return 0;
 }
 
-/* A key that says that its value is secret. */
-static bool names_a_secret(const char *line, size_t length)
+/* Behind a key that says so, the line is secret: where that begins (a ':'), NULL if nowhere. */
+static char *find_secret(char *line)
 {
     static const char *const words[] = {"secret", "password",      "passwd", "token",
                                         "header", "authorization", "api_key"};
-    for (size_t i = 0; i < length; i++)
+    for (char *at = line; *at != '\0'; at++)
         for (size_t k = 0; k < ARRAY_LENGTH(words); k++)
-            if (strncasecmp(line + i, words[k], strlen(words[k])) == 0)
-                return true;
-    return false;
+            if (strncasecmp(at, words[k], strlen(words[k])) == 0)
+                return strchr(at, ':');
+    return NULL;
 }
 
 /* Each word with "://" in it becomes what url_redact makes of it. */
@@ -76,8 +76,8 @@ static const char *excerpt_of(struct load *load, struct yaml_file *file, int lin
     char shown[LINE_BYTES];
     memcpy(raw, file->text + start, length);
     raw[length] = '\0';
-    char *colon = strchr(raw, ':');
-    if (colon != NULL && names_a_secret(raw, (size_t)(colon - raw)))
+    char *colon = find_secret(raw);
+    if (colon != NULL)
         snprintf(colon, sizeof raw - (size_t)(colon - raw), ": ***");
     redact_urls(raw, shown, sizeof shown);
     /* Indentation is part of what is to be seen, so only the end is trimmed; a tab stays visible as a blank.

@@ -163,6 +163,21 @@ static int check_default_files(struct load *load, const struct finder *finder, s
     return 0;
 }
 
+/* A misspelt --team would read as success. */
+static int check_chosen(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct string_list *patterns = &load->options->teams;
+    for (size_t i = 0; patterns->is_set && i < patterns->count; i++) {
+        size_t matches = 0;
+        for (size_t k = 0; k < count; k++)
+            matches += sources[k].name != NULL && fnmatch(patterns->items[i], sources[k].name, 0) == 0;
+        if (matches == 0 && diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = NULL}, NULL, e,
+                                     "no team's name matches \"%s\"", patterns->items[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static bool is_chosen(const struct manifest_options *options, const char *name)
 {
     if (!options->teams.is_set || name == NULL)
@@ -189,6 +204,8 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
         load->diagnostic_count = diagnostics;
         load->error_count = errors;
     }
+    if (check_chosen(load, sources, finder->count, e) < 0)
+        return -1;
     return check_team_names(load, sources, finder->count, e);
 }
 

@@ -206,10 +206,13 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
         return FETCH_UNREACHABLE;
     }
     if (code == GIT_EAUTH) {
-        err_fill(e, ERR_REPOSITORY,
-                 "can't fetch %s: the server wants other credentials (%s); set TENDER_GIT_USERNAME and "
-                 "TENDER_GIT_PASSWORD for https, or load a key into the ssh agent",
-                 url, reason);
+        /* libgit2 gives no reason of its own here: what it said last is about something else. */
+        bool were_given = watch->asked_password || watch->asked_agent || strchr(options->url, '@') != NULL;
+        err_fill(
+            e, ERR_REPOSITORY,
+            "can't fetch %s: the server %s; set TENDER_GIT_USERNAME and TENDER_GIT_PASSWORD for https, or "
+            "load a key into the ssh agent",
+            url, were_given ? "refuses the credentials" : "asks for credentials, and none are given");
         return FETCH_DENIED;
     }
     if (code == GIT_ECERTIFICATE) {

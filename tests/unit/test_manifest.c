@@ -350,6 +350,18 @@ static void test_nothing_matches(void **state)
     done(&loaded);
 }
 
+static void test_no_such_team(void **state)
+{
+    (void)state;
+    static const char *const teams[] = {"A", "b*"};
+    struct loaded loaded = load_with("== teams/a.yml\nname: A\n",
+                                     (struct manifest_options){.subdir = "", .teams = {true, 2, teams}});
+    assert_int_equal(loaded.desired.team_count, 1);
+    assert_int_equal(loaded.desired.error_count, 1);
+    assert_string_equal(loaded.desired.diagnostics[0].text, "no team's name matches \"b*\"");
+    done(&loaded);
+}
+
 /* An error in a team that was not asked for is not told. */
 static void test_left_out_team_is_silent(void **state)
 {
@@ -436,19 +448,13 @@ static void test_linear_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_states),
-        cmocka_unit_test(test_every_field),
-        cmocka_unit_test(test_absent_fields),
-        cmocka_unit_test(test_overlay),
-        cmocka_unit_test(test_scripts_as_packages),
-        cmocka_unit_test(test_missing_reference_still_appears),
-        cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_who_is_a_team),
-        cmocka_unit_test(test_nothing_matches),
-        cmocka_unit_test(test_left_out_team_is_silent),
-        cmocka_unit_test(test_setup_experience),
-        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_three_states),        cmocka_unit_test(test_every_field),
+        cmocka_unit_test(test_absent_fields),       cmocka_unit_test(test_overlay),
+        cmocka_unit_test(test_scripts_as_packages), cmocka_unit_test(test_missing_reference_still_appears),
+        cmocka_unit_test(test_variables),           cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_who_is_a_team),       cmocka_unit_test(test_nothing_matches),
+        cmocka_unit_test(test_no_such_team),        cmocka_unit_test(test_left_out_team_is_silent),
+        cmocka_unit_test(test_setup_experience),    cmocka_unit_test(test_settings),
         cmocka_unit_test(test_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
