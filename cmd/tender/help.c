@@ -3,7 +3,38 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_COLUMN = 34 };
+enum { NAME_COLUMN = 34, LINE_COLUMNS = 80 };
+
+/* Columns of the next word: bytes that begin a character. */
+static int word_columns(const char *text, size_t *length)
+{
+    int columns = 0;
+    *length = strcspn(text, " \n");
+    for (size_t i = 0; i < *length; i++)
+        columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return columns;
+}
+
+/* Prints the text in lines of at most LINE_COLUMNS; the first one begins where the cursor stands, at
+ * `*column`, the others at `margin`. */
+static void print_wrapped(const char *text, int margin, int *column)
+{
+    while (*text != '\0') {
+        size_t length = 0;
+        int columns = word_columns(text, &length);
+        if (*column > margin && *column + 1 + columns > LINE_COLUMNS) {
+            printf("\n%*s", margin, "");
+            *column = margin;
+        } else if (*column > margin) {
+            putchar(' ');
+            *column += 1;
+        }
+        printf("%.*s", (int)length, text);
+        *column += columns;
+        text += length;
+        text += strspn(text, " \n");
+    }
+}
 
 static void print_setting(const struct setting *setting)
 {
@@ -16,9 +47,14 @@ static void print_setting(const struct setting *setting)
         printf("%s\n%*s", name, NAME_COLUMN, "");
     else
         printf("%-*s", NAME_COLUMN, name);
-    printf("%s", setting->help);
-    if (setting->default_text != NULL && setting->default_text[0] != '\0' && setting->type != SETTING_SWITCH)
-        printf(" [%s]", setting->default_text);
+    int column = NAME_COLUMN;
+    print_wrapped(setting->help, NAME_COLUMN, &column);
+    if (setting->default_text != NULL && setting->default_text[0] != '\0' &&
+        setting->type != SETTING_SWITCH) {
+        char text[64];
+        snprintf(text, sizeof text, "[%s]", setting->default_text);
+        print_wrapped(text, NAME_COLUMN, &column);
+    }
     printf("\n%*s%s%s\n", NAME_COLUMN, "", setting->environment, setting->in_file ? ", tender.yml" : "");
 }
 
@@ -58,32 +94,40 @@ static int print_command(const struct command *command)
 {
     printf("Usage: tender %s%s\n\n%s.\n", command->name, command->settings != 0 ? " [OPTIONS]" : "",
            command->summary);
-    if (command->description != NULL)
-        printf("%s\n", command->description);
+    if (command->description != NULL) {
+        int column = 0;
+        print_wrapped(command->description, 0, &column);
+        putchar('\n');
+    }
     for (size_t group = 0; group < ARRAY_LENGTH(groups); group++)
         print_group(command, group);
     if (command->settings != 0)
-        printf("\nA flag wins over the environment, the environment over tender.yml, tender.yml over the "
-               "[default].\n");
+        printf("\nA flag wins over the environment, the environment over tender.yml, tender.yml\n"
+               "over the [default].\n");
     return EXIT_STATUS_DONE;
 }
 
 static int print_overview(void)
 {
     printf("Usage: tender COMMAND [OPTIONS]\n\n"
-           "Brings the software of a Fleet server's teams to what the YAML files of a Git repository "
-           "say.\n\nCommands:\n");
+           "Brings the software of a Fleet server's teams to what the YAML files of a Git\n"
+           "repository say.\n\nCommands:\n");
     for (const struct command *command = commands; command->name != NULL; command++)
         printf("  %-10s %s\n", command->name, command->summary);
     printf("\nFirst use:\n"
            "  export FLEET_URL=https://fleet.example.com FLEET_API_TOKEN=…\n"
            "  tender plan  --repository https://git.example.com/it/fleet.git\n"
            "  tender apply --repository https://git.example.com/it/fleet.git\n"
-           "\nExit status: 0 done, nothing failed · 1 nothing could be reconciled · 2 plan found changes "
-           "(--detailed-exitcode)\n"
-           "  3 partial: something failed, is kept, waiting, blocked or withheld; the rest is applied · 5 "
-           "another run holds the lock\n"
-           "  64 usage · 65 manifests invalid and nothing could run · 77 not authorised\n"
+           "\nExit status:\n"
+           "   0  done, nothing failed\n"
+           "   1  nothing could be reconciled\n"
+           "   2  plan found changes (--detailed-exitcode)\n"
+           "   3  partial: something failed, is kept, waiting, blocked or withheld;\n"
+           "      the rest is applied\n"
+           "   5  another run holds the lock\n"
+           "  64  usage\n"
+           "  65  the manifests are invalid and nothing could run\n"
+           "  77  not authorised\n"
            "\n`tender help COMMAND` lists a command's options. `man tender` has it all.\n");
     return EXIT_STATUS_DONE;
 }

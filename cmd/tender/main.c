@@ -30,8 +30,8 @@ static int command_version(struct program *program)
 }
 
 const struct command commands[] = {
-    {"plan", "Show what would change (the dry run): writes nothing, downloads nothing",
-     FOR_FLEET | SETTING_FOR_PLAN, command_once,
+    {"plan", "Show what would change: writes nothing, downloads nothing", FOR_FLEET | SETTING_FOR_PLAN,
+     command_once,
      "Reads the manifests and what Fleet has, and prints what `tender apply` would do. It sends no write to "
      "Fleet and reads no\n"
      "package's body."},

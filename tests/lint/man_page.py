@@ -97,10 +97,11 @@ def help_findings(rows):
     program = os.environ.get("TENDER", "")
     if not os.access(program, os.X_OK):
         return []
-    said = "".join(subprocess.run([program, "help", name], capture_output=True, text=True, check=True).stdout
-                   for name in ("plan", "run", "show", "fetch"))
-    return [f"tender help does not say --{row['name']} {row['environment']}" for row in rows
-            if f"--{row['name']}" not in said or row["environment"] not in said]
+    said = "".join(subprocess.run([program, "help"] + name, capture_output=True, text=True, check=True).stdout
+                   for name in ([], ["plan"], ["run"], ["show"], ["fetch"]))
+    findings = [f"tender help does not say --{row['name']} {row['environment']}" for row in rows
+                if f"--{row['name']}" not in said or row["environment"] not in said]
+    return findings + [f"tender help is wider than 80 columns: {line}" for line in said.splitlines() if len(line) > 80]
 
 
 def lint_findings():
