@@ -119,12 +119,13 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
 
 static const char *connect_words(struct http_exchange *exchange)
 {
-    curl_off_t looked_up = 0, connected = 0;
+    curl_off_t looked_up = 0;
+    char *address = NULL;
     curl_easy_getinfo(exchange->transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &looked_up);
-    curl_easy_getinfo(exchange->transfer.easy, CURLINFO_CONNECT_TIME_T, &connected);
+    curl_easy_getinfo(exchange->transfer.easy, CURLINFO_PRIMARY_IP, &address);
     if (looked_up == 0)
         return "host name not looked up";
-    return connected == 0 ? "not connected" : "TLS not agreed on";
+    return text_is_empty(address) ? "not connected" : "TLS not agreed on";
 }
 
 void exchange_explain_timer(struct http_exchange *exchange, enum exchange_timer timer)
