@@ -1,0 +1,296 @@
+/* The pure parts of lib/fetch: ranges, validators, names, types, origins, rotation. */
+#include "base/attributes.h"
+#include "fetch/disposition.h"
+#include "fetch/origin.h"
+#include "fetch/range.h"
+#include "fetch/sniff.h"
+#include "fetch/source.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_content_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool is_good;
+        struct content_range expected;
+    } cases[] = {
+        {"bytes 40-99/100", true, {false, 40, 99, true, 100}},
+        {"BYTES 0-0/1", true, {false, 0, 0, true, 1}},
+        {"bytes 40-99/*", true, {false, 40, 99, false, 0}},
+        {"bytes */100", true, {true, 0, 0, true, 100}},
+        {"bytes */*", false, {0}},
+        {"bytes 40-99", false, {0}},
+        {"bytes 40-99/", false, {0}},
+        {"bytes 40-99/99", false, {0}},
+        {"bytes 99-40/100", false, {0}},
+        {"bytes -40/100", false, {0}},
+        {"bytes 40-/100", false, {0}},
+        {"bytes 40-99/100x", false, {0}},
+        {"items 40-99/100", false, {0}},
+        {"bytes 40-99999999999999999999999/100", false, {0}},
+        {"", false, {0}},
+        {NULL, false, {0}},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct content_range range = {0};
+        assert_int_equal(range_parse(cases[i].value, &range), cases[i].is_good);
+        assert_int_equal(range.is_unsatisfied, cases[i].expected.is_unsatisfied);
+        assert_int_equal(range.first, cases[i].expected.first);
+        assert_int_equal(range.last, cases[i].expected.last);
+        assert_int_equal(range.total_is_known, cases[i].expected.total_is_known);
+        assert_int_equal(range.total, cases[i].expected.total);
+    }
+}
+
+struct header_case {
+    const char *etag, *modified, *date, *length;
+    const char *validator;
+    int64_t length_bytes;
+};
+
+static void test_validators(void **state)
+{
+    (void)state;
+    static const char ten[] = "Mon, 30 Nov 2015 10:00:00 GMT";
+    static const char soon[] = "Mon, 30 Nov 2015 10:00:30 GMT";
+    static const char later[] = "Mon, 30 Nov 2015 10:01:00 GMT";
+    static const struct header_case cases[] = {
+        {"\"a b\"", NULL, NULL, "100", "\"a b\"", 100},
+        {"W/\"a\"", ten, later, "0", NULL, 0},
+        {"unquoted", NULL, NULL, "-1", NULL, -1},
+        {"\"", NULL, NULL, "1x", NULL, -1},
+        {NULL, ten, later, NULL, ten, -1},
+        {NULL, ten, soon, "99999999999999999999", NULL, -1},
+        {NULL, ten, NULL, "9223372036854775808", NULL, -1},
+        {NULL, "yesterday", later, "", NULL, -1},
+        {NULL, NULL, NULL, NULL, NULL, -1},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const char *const values[] = {cases[i].etag, cases[i].modified, cases[i].date, cases[i].length};
+        static const char *const names[] = {"etag", "last-modified", "date", "content-length"};
+        struct http_header headers[4];
+        size_t count = 0;
+        for (size_t j = 0; j < 4; j++)
+            if (values[j] != NULL)
+                headers[count++] = (struct http_header){names[j], values[j]};
+        struct http_answer answer = {.headers = headers, .header_count = count};
+        const char *found = range_strong_validator(&answer);
+        if (cases[i].validator == NULL)
+            assert_null(found);
+        else
+            assert_string_equal(found, cases[i].validator);
+        assert_int_equal(range_content_length(&answer), cases[i].length_bytes);
+    }
+    assert_true(range_etags_match("\"a\"", "W/\"a\""));
+    assert_true(range_etags_match("\"a\"", "\"a\""));
+    assert_false(range_etags_match("\"a\"", "\"A\""));
+    assert_false(range_etags_match("", ""));
+    assert_false(range_etags_match(NULL, "\"a\""));
+}
+
+static void test_disposition(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        const char *expected; /* NULL: none */
+    } cases[] = {
+        {"attachment; filename=a.pkg", "a.pkg"},
+        {"attachment; filename=\"a b.pkg\"", "a b.pkg"},
+        {"attachment;filename=\"a\\\"b.pkg\"; size=3", "a\"b.pkg"},
+        {"attachment; filename=\"x;y.pkg\"; foo", "x;y.pkg"},
+        {"attachment; FileName = a.pkg ; x=y", "a.pkg"},
+        {"attachment; filename=plain.pkg; filename*=UTF-8''na%C3%AFve%20x.pkg", "na\xC3\xAFve x.pkg"},
+        {"attachment; filename*=UTF-8'en'%e2%82%ac.pkg; filename=plain.pkg", "\xE2\x82\xAC.pkg"},
+        {"attachment; filename*=iso-8859-1''%A3.pkg", "\xC2\xA3.pkg"},
+        {"attachment; filename*=utf-16''x.pkg; filename=plain.pkg", "plain.pkg"},
+        {"attachment; filename*=UTF-8''%ff.pkg; filename=plain.pkg", "plain.pkg"}, /* no UTF-8 */
+        {"attachment; filename*=UTF-8''%zz.pkg", NULL},
+        {"attachment; filename*=UTF-8''a%00b.pkg", NULL},
+        {"attachment; filename=\"../../etc/passwd\"", "passwd"},
+        {"attachment; filename=\"C:\\\\Temp\\\\a.msi\"", "a.msi"},
+        {"attachment; filename=\"..\"", NULL},
+        {"attachment; filename=\"a/\"", NULL},
+        {"attachment; filename=\"\"", NULL},
+        {"attachment; filename=\"a\tb\x01.pkg\"", "a_b_.pkg"},
+        {"attachment; filename=\"unterminated.pkg", "unterminated.pkg"},
+        {"attachment; filename=first.pkg; filename=second.pkg", "first.pkg"},
+        {"attachment; xfilename=a.pkg", NULL},
+        {"attachment", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char name[FILE_NAME_BYTES] = "";
+        bool found = disposition_file_name(cases[i].value, name);
+        assert_int_equal(found, cases[i].expected != NULL);
+        if (found)
+            assert_string_equal(name, cases[i].expected);
+    }
+}
+
+static void test_choosing_a_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *disposition, *final_url, *original_url, *expected;
+    } cases[] = {
+        {"attachment; filename=h.pkg", "http://x/f.pkg", "http://x/o.pkg", "h.pkg"},
+        {"inline", "http://x/f%20g.pkg?sig=1", "http://x/o.pkg", "f g.pkg"},
+        {NULL, "http://x/", "http://x/o.pkg", "o.pkg"},
+        {NULL, NULL, "http://x/o.pkg", "o.pkg"},
+        {NULL, "http://x", "http://x/", "package"},
+        {NULL, "http://x/%2e%2e", "http://x/", "package"},
+    };
+    char name[FILE_NAME_BYTES], longest[2000];
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+        assert_string_equal(
+            disposition_choose(cases[i].disposition, cases[i].final_url, cases[i].original_url, name),
+            cases[i].expected);
+    int used = snprintf(longest, sizeof longest, "attachment; filename=\"");
+    for (int i = 0; i < 300; i++)
+        used += snprintf(longest + used, sizeof longest - (size_t)used, "\xC3\xA9");
+    snprintf(longest + used, sizeof longest - (size_t)used, ".pkg\"");
+    assert_true(disposition_file_name(longest, name));
+    assert_true(strlen(name) <= 255 && strlen(name) > 250);
+    assert_string_equal(name + strlen(name) - 4, ".pkg");
+    assert_int_equal((unsigned char)name[strlen(name) - 5], 0xA9); /* not cut within a character */
+}
+
+#define BYTES(text) (text), sizeof(text) - 1
+
+static void test_sniffing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *bytes;
+        size_t length;
+        const char *refusal; /* its beginning; NULL: fine */
+    } cases[] = {
+        {"a.pkg", BYTES("xar!\0\x1c"), NULL},
+        {"A.PKG", BYTES("xar!\0\x1c"), NULL},
+        {"a.pkg", BYTES("PK\3\4"), "not a pkg"},
+        {"a.pkg", BYTES("xa"), "not a pkg"},
+        {"a.msi", BYTES("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), NULL},
+        {"a.msi", BYTES("MZ"), "not an msi"},
+        {"a.exe", BYTES("MZ\x90"), NULL},
+        {"a.deb", BYTES("!<arch>\ndebian-binary"), NULL},
+        {"a.rpm", BYTES("\xED\xAB\xEE\xDB"), NULL},
+        {"a.zip", BYTES("PK\3\4"), NULL},
+        {"a.ipa", BYTES("PK\3\4"), NULL},
+        {"a.tar.gz", BYTES("\x1F\x8B\x08"), NULL},
+        {"a.tar.gz", BYTES("Cache timeout, try again"), "not a tar.gz"},
+        {"a.dmg", BYTES("\x78\x01\x73\x0d"), NULL},
+        {"a.dmg", BYTES("<html>"), "an HTML page"},
+        {"a.sh", BYTES("#!/bin/sh"), NULL},
+        {"a.pkg", BYTES("<!DOCTYPE HTML>"), "an HTML page"},
+        {"a.pkg", BYTES("\xEF\xBB\xBF \n<HTML>"), "an HTML page"},
+        {"latest", BYTES("<!-- x --><html>"), "an HTML page"},
+        {"latest", BYTES("<?xml version=\"1.0\"?>"), NULL},
+        {"latest", BYTES("anything"), NULL},
+        {"a.deb", BYTES("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer"},
+        {"latest", BYTES("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const char *found = sniff_refuse(cases[i].name, cases[i].bytes, cases[i].length);
+        if (cases[i].refusal == NULL)
+            assert_null(found);
+        else
+            assert_int_equal(strncmp(found, cases[i].refusal, strlen(cases[i].refusal)), 0);
+    }
+    assert_true(sniff_knows("a.PKG"));
+    assert_false(sniff_knows("a.dmg"));
+    assert_false(sniff_knows("a"));
+}
+
+static void test_origins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool is_same;
+        const char *carried; /* b with a's userinfo, where it may go along */
+    } cases[] = {
+        {"http://u:p@x/a", "http://x/b", true, "http://u:p@x/b"},
+        {"http://u:p@x/a", "HTTP://X:80/b@c", true, "HTTP://u:p@X:80/b@c"},
+        {"http://u:p@x/a", "http://v@x/b", true, "http://v@x/b"},
+        {"http://u:p@x/a", "https://x/b", false, "https://x/b"},
+        {"http://u:p@x/a", "http://y/b", false, "http://y/b"},
+        {"http://u:p@x/a", "http://x:81/b", false, "http://x:81/b"},
+        {"http://u:p@x/a", "http://x.evil/b", false, "http://x.evil/b"},
+        {"http://u:p@x/a", "http://evil\\@x/b", false, "http://evil\\@x/b"},
+        {"http://x/a", "http://x/b", true, "http://x/b"},
+        {"ftp://x/a", "ftp://x/b", false, "ftp://x/b"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        assert_int_equal(origin_is_same(cases[i].a, cases[i].b), cases[i].is_same);
+        char *carried = origin_carry_userinfo(cases[i].a, cases[i].b);
+        assert_non_null(carried);
+        assert_string_equal(carried, cases[i].carried);
+        free(carried);
+    }
+    assert_true(origin_has_userinfo("http://u@x/"));
+    assert_false(origin_has_userinfo("http://x/u@y"));
+}
+
+/* Three sources, the first two on one host. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    struct err e;
+    err_init(&e);
+    const struct host_limits limits = {.parallel = 4};
+    struct host_table *table = host_table_new(&limits, &e);
+    assert_non_null(table);
+    static const char *const urls[] = {"http://a/1", "http://a/2", "http://b/3"};
+    struct source items[3];
+    for (size_t i = 0; i < 3; i++)
+        items[i] = (struct source){.url = urls[i], .host = host_of_url(table, urls[i], &e)};
+    struct source_list list = {.count = 3, .items = items};
+    assert_ptr_equal(source_next(&list, 0), &items[0]);
+    source_failed_for_good(&items[0]); /* says nothing about another path there */
+    assert_ptr_equal(source_next(&list, 0), &items[1]);
+    source_failed_for_now(&list, &items[1]);
+    assert_ptr_equal(source_next(&list, 0), &items[2]);
+    assert_false(source_round_is_over(&list));
+    source_failed_for_now(&list, &items[2]);
+    assert_true(source_round_is_over(&list));
+    assert_null(source_next(&list, 0));
+    source_next_round(&list);
+    assert_int_equal(list.round, 1);
+    assert_ptr_equal(source_next(&list, 0), &items[1]);
+    /* a parked host gives way to an open one; when all are parked, the first to open is next */
+    host_park(items[1].host, 1000);
+    assert_ptr_equal(source_next(&list, 0), &items[2]);
+    assert_int_equal(source_parked_until(&list), 0);
+    host_park(items[2].host, 500);
+    assert_ptr_equal(source_next(&list, 0), &items[2]);
+    assert_int_equal(source_parked_until(&list), 500);
+    assert_ptr_equal(source_next(&list, 2000), &items[1]);
+    source_reset_rounds(&list);
+    assert_int_equal(list.round, 0);
+    source_failed_for_good(&items[1]);
+    assert_true(source_any_left(&list));
+    source_failed_for_good(&items[2]);
+    assert_false(source_any_left(&list));
+    host_table_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_content_range), cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_disposition),   cmocka_unit_test(test_choosing_a_name),
+        cmocka_unit_test(test_sniffing),      cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_rotation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
