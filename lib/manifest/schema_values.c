@@ -35,11 +35,9 @@ static int read_scalar(const struct value *value, const struct yaml_node *node, 
     const char *text;
     if (variables_expand(load, node, &text, e) < 0)
         return -1;
-    if (text == NULL || memchr(node->text, '\0', node->length) != NULL) {
+    if (text == NULL) {
         value->entry->has_errors = true;
-        return text == NULL
-                   ? 0
-                   : diagnose_error(load, node, NULL, e, "\"%s\" holds a NUL byte", value->field->key);
+        return 0;
     }
     size_t characters = value->field->max == 0 ? 0 : count_characters(text);
     if (characters > value->field->max) {

@@ -197,6 +197,11 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     close_anchor(reader, anchor);
     node->is_plain = reader->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node->length = reader->event.data.scalar.length;
+    /* "\0" in a quoted text: every text ends there for whoever reads it later, so it would say another thing.
+     */
+    if (memchr(reader->event.data.scalar.value, '\0', node->length) != NULL)
+        return fail_at(reader, reader->event.start_mark.line, reader->event.start_mark.column, e,
+                       "a text must not hold a NUL (\"\\0\")");
     node->text = arena_strndup(reader->arena, (const char *)reader->event.data.scalar.value, node->length, e);
     *out = node;
     return node->text == NULL ? -1 : 0;

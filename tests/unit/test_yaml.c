@@ -144,6 +144,7 @@ static void test_problems_have_places(void **state)
         {"a: b\nc: \xFF\n", 0, 2, 4, "not UTF-8"},
         {"a: b\nc: \x01\n", 0, 2, 4, "control character"},
         {"a: b\0c\n", 7, 1, 5, "control character"},
+        {"a: \"b\\0c\"\n", 0, 1, 4, "NUL"},
         {"a: *b\n", 0, 1, 4, "no anchor"},
         {"a: &a [*a]\n", 0, 1, 8, "contains it"},
         {"a: b\n--- \nc: d\n", 0, 3, 1, "second document"},
