@@ -243,7 +243,9 @@ int read_back_is_there(struct team_delivery *team, bool *is_there, struct err *e
 {
     *is_there = false;
     bool agrees = false;
-    if (read_until_agreed(team, STAGE_PENDING, 1, &agrees, e) < 0)
+    /* The server works on a batch behind its answer: it may only be about to store it. */
+    if (fleet_wait(team->run->options->fleet, waits_ms[0], e) < 0 ||
+        read_until_agreed(team, STAGE_PENDING, ATTEMPTS, &agrees, e) < 0)
         return -1;
     if (!agrees)
         return 0;
