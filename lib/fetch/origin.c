@@ -22,6 +22,7 @@ bool origin_is_same(const char *a, const char *b)
 /* Where the userinfo begins, and its length with the "@"; 0 if there is none. */
 static size_t find_userinfo(const char *url, const char **start)
 {
+    *start = url;
     const char *marker = strstr(url, "://");
     if (marker == NULL)
         return 0;

@@ -97,7 +97,7 @@ static int on_headers(void *context, const struct http_answer *answer)
         return answer->status == 304 ? 0 : 1;
     /* A short body is read and dropped: that keeps the connection. */
     const char *length = http_header(answer, "Content-Length");
-    return answer->status != 304 && (length == NULL || atoll(length) > KEPT_ANSWER_BYTES);
+    return answer->status != 304 && (length == NULL || strtoll(length, NULL, 10) > KEPT_ANSWER_BYTES);
 }
 
 static int on_body(void *context, const void *bytes, size_t length)

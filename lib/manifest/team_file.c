@@ -141,7 +141,7 @@ static int find_name(struct load *load, struct team_source *source, struct err *
         }
         name = root->pairs[i].value;
     }
-    if (!yaml_is_null(name))
+    if (name != NULL && !yaml_is_null(name))
         return take_name(load, source, name, e);
     if (yaml_get(root, "org_settings") != NULL) {
         source->is_organisation = true;
