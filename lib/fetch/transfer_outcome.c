@@ -256,7 +256,7 @@ static void broken_off(struct transfer *transfer, const struct http_answer *answ
     case RETRY_FATAL: {
         struct err e;
         err_init(&e);
-        err_fill(&e, answer->status == 407 ? ERR_NETWORK : ERR_SYSTEM, "%s", cause);
+        err_fill(&e, retry_fatal_class(answer), "%s", cause);
         transfer_close_attempt(transfer, cause);
         transfer_fatal(transfer, &e);
         return;

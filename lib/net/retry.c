@@ -119,6 +119,13 @@ enum retry_class retry_classify(const struct http_answer *answer)
     return retry_of_status(answer->status, retry_is_rate_limited(answer));
 }
 
+enum err_class retry_fatal_class(const struct http_answer *answer)
+{
+    if (answer->status == 407)
+        return ERR_NETWORK;
+    return answer->curl_code == (int)CURLE_OUT_OF_MEMORY ? ERR_MEMORY : ERR_CONFIG;
+}
+
 const char *retry_class_name(enum retry_class class_)
 {
     switch (class_) {
