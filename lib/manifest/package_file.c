@@ -100,8 +100,9 @@ static int overlay_labels(struct load *load, const struct entry *team, const str
                               "\"%s\" can't stand beside a file with several packages (%s has %zu)",
                               key->text, file->path, file->count);
     }
-    if (label_key(package) != NULL)
-        return both_places(load, key, label_key(package), has_errors, e);
+    const struct yaml_node *packages_own = label_key(package);
+    if (packages_own != NULL)
+        return both_places(load, key, packages_own, has_errors, e);
     out->labels = team->item.labels;
     out->label_mode = team->item.label_mode;
     return 0;

@@ -150,8 +150,9 @@ static int read_source_pair(struct reader *reader, const struct yaml_node *mappi
                  {"password", &rule->password}};
     if (key->kind != YAML_SCALAR)
         return unknown_key(reader, key, true, e);
-    if (earlier(mapping, at) != NULL)
-        return second_time(reader, key, earlier(mapping, at), e);
+    const struct yaml_node *first = earlier(mapping, at);
+    if (first != NULL)
+        return second_time(reader, key, first, e);
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
         if (strcmp(texts[i].key, key->text) == 0)
             return yaml_is_null(value) ? 0 : source_text(reader, value, key->text, texts[i].target, e);
@@ -223,8 +224,9 @@ static int read_pair(struct reader *reader, const struct yaml_node *root, size_t
     const struct yaml_node *key = root->pairs[at].key;
     if (key->kind != YAML_SCALAR)
         return unknown_key(reader, key, false, e);
-    if (earlier(root, at) != NULL)
-        return second_time(reader, key, earlier(root, at), e);
+    const struct yaml_node *first = earlier(root, at);
+    if (first != NULL)
+        return second_time(reader, key, first, e);
     if (strcmp(key->text, "sources") == 0)
         return 0; /* when the general retry rules are known */
     const struct setting *setting = find_setting(key->text);
