@@ -50,7 +50,7 @@ static void retry_after(struct reply *reply)
     char date[HTTP_DATE_BYTES];
     canned(reply, reply->behaviour.status, "text/plain", NULL);
     if (text_starts_with(text, "date"))
-        text = http_date(time(NULL) + atol(text + strlen("date")), date);
+        text = http_date(time(NULL) + strtol(text + strlen("date"), NULL, 10), date);
     add_header(reply, "Retry-After", text);
 }
 
@@ -299,10 +299,10 @@ static void plain_query(struct reply *reply)
     const char *fail = strstr(query, "fail=");
     const char *delay = strstr(query, "delay=");
     if (delay != NULL)
-        reply->behaviour.delay_ms = atol(delay + strlen("delay=")) * 1000;
+        reply->behaviour.delay_ms = strtol(delay + strlen("delay="), NULL, 10) * 1000;
     if (fail != NULL) {
         reply->behaviour.kind = DO_STATUS;
-        reply->behaviour.status = (unsigned)atol(fail + strlen("fail="));
+        reply->behaviour.status = (unsigned)strtol(fail + strlen("fail="), NULL, 10);
     }
     if (strstr(query, "rst=1") != NULL) {
         reply->behaviour.kind = DO_RESET;

@@ -24,7 +24,7 @@ static int split(const char *listen, char *host, size_t size, const char **port,
 
 static int bound_port(int file, unsigned short *port, struct err *e)
 {
-    struct sockaddr_in name;
+    struct sockaddr_in name = {0};
     socklen_t length = sizeof name;
     if (getsockname(file, (struct sockaddr *)&name, &length) < 0)
         return err_set_errno(e, "can't see the port");
