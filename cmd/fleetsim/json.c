@@ -61,14 +61,21 @@ json_t *copy_of(const json_t *value)
     return need(json_deep_copy(value));
 }
 
-json_t *new_text(const char *text)
+/* A copy with '?' for what is no UTF-8. */
+static char *clean_copy(const char *text)
 {
     size_t bad;
-    if (text_is_utf8(text, strlen(text), &bad))
-        return need(json_string(text));
     char *clean = copy_text(text);
     while (!text_is_utf8(clean, strlen(clean), &bad))
         clean[bad] = '?';
+    return clean;
+}
+
+json_t *new_text(const char *text)
+{
+    if (text_is_utf8(text, strlen(text), NULL))
+        return need(json_string(text));
+    char *clean = clean_copy(text);
     json_t *value = need(json_string(clean));
     free(clean);
     return value;
@@ -76,8 +83,11 @@ json_t *new_text(const char *text)
 
 void put(json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, value) < 0)
+    /* Header names come from outside too. */
+    char *clean = text_is_utf8(key, strlen(key), NULL) ? NULL : clean_copy(key);
+    if (json_object_set_new(object, clean != NULL ? clean : key, value) < 0)
         out_of_memory();
+    free(clean);
 }
 
 void put_text(json_t *object, const char *key, const char *text)

@@ -126,7 +126,8 @@ static int begin_part(struct multipart *multipart, const char *headers, struct e
         char *header = copy_text(line);
         if (end != NULL)
             header[end - line] = '\0';
-        if (strncasecmp(header, "content-disposition:", 20) == 0) {
+        if (part->name == NULL && strncasecmp(header, "content-disposition:", 20) == 0) {
+            free(part->file_name);
             part->name = header_parameter(header, "name");
             part->file_name = header_parameter(header, "filename");
         }

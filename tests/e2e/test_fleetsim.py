@@ -497,6 +497,21 @@ class Api(FleetsimTest):
             self.assertIn(name, world.titles("Workstations"))
         self.assertEqual(self.upload(world, deb("control.tar.gz", b"not gzip"), "y.deb").status, 400)
 
+    def test_bytes_that_are_no_text(self):
+        """Header names, header values and file names that are no UTF-8 are answered and logged, with '?' in their place."""
+        world = self.world()
+        address = urllib.parse.urlsplit(world.fleet_url)
+        with socket.create_connection((address.hostname, address.port)) as plain:
+            plain.sendall(b"GET /api/v1/fleet/version HTTP/1.1\r\nHost: x\r\nX-\xff: \xfe\r\nAuthorization: Bearer admin-token\r\nConnection: close\r\n\r\n")
+            self.assertIn(b" 200 ", plain.recv(100))
+        body, headers = form([("team_id", "1")], "NAME.deb", ALPHA)
+        head = b'\r\nContent-Disposition: form-data; name="again"; filename="again"'
+        body = body.replace(b"NAME", b"\xff").replace(b'.deb"', b'.deb"' + head)
+        stored = json.loads(self.call(world, "POST", "/software/package", body, headers).body)["software_package"]
+        self.assertEqual(stored["name"], "?.deb", "the first Content-Disposition counts")
+        rows = self.wait_for_requests(world, "fleet", 2)
+        self.assertEqual(rows[0]["headers"]["X-?"], "?")
+
     def test_a_large_upload_keeps_memory_flat(self):
         size = GIB if support.os.environ.get("TENDER_LONG_TESTS") else GIB // 8
         world = self.host({"do": "serve"}, size=size, seed=3)
