@@ -152,17 +152,33 @@ static int choose_state_dir(struct parser *parser, const char *(*variable)(void 
     return parser->settings->state_dir == NULL ? -1 : 0;
 }
 
+static enum given_by given_by(const struct parser *parser, const char *name)
+{
+    return parser->given->by[index_of(settings_find(name))];
+}
+
 /* A flag for one of two that exclude each other puts the other one's environment out. */
 static void prefer_flags(struct parser *parser)
 {
-    const struct setting *repository = settings_find("repository");
-    const struct setting *directory = settings_find("dir");
-    enum given_by by_repository = parser->given->by[index_of(repository)];
-    enum given_by by_directory = parser->given->by[index_of(directory)];
-    if (by_repository > by_directory)
-        parser->settings->directory = NULL;
-    else if (by_directory > by_repository)
-        parser->settings->repository = NULL;
+    struct settings *settings = parser->settings;
+    if (given_by(parser, "dir") == GIVEN_BY_FLAG) {
+        settings->repository = given_by(parser, "repository") == GIVEN_BY_FLAG ? settings->repository : NULL;
+        settings->revision = given_by(parser, "revision") == GIVEN_BY_FLAG ? settings->revision : NULL;
+    } else if (given_by(parser, "repository") == GIVEN_BY_FLAG) {
+        settings->directory = NULL;
+        settings->commit = given_by(parser, "commit") == GIVEN_BY_FLAG ? settings->commit : NULL;
+    }
+}
+
+static int check_source(const struct settings *settings, struct err *e)
+{
+    if (settings->repository != NULL && settings->directory != NULL)
+        return err_set(e, ERR_USAGE, "--repository and --dir exclude each other: give one of them");
+    if (settings->revision != NULL && settings->directory != NULL)
+        return err_set(e, ERR_USAGE, "--revision belongs to --repository; a commit of --dir is --commit");
+    if (settings->commit != NULL && settings->repository != NULL)
+        return err_set(e, ERR_USAGE, "--commit belongs to --dir; a commit of --repository is --revision");
+    return 0;
 }
 
 int options_read(int count, char *const arguments[], unsigned accepted,
@@ -192,7 +208,7 @@ int options_read(int count, char *const arguments[], unsigned accepted,
     if (read_environment(&parser, variable) < 0)
         return -1;
     prefer_flags(&parser);
-    if (settings->repository != NULL && settings->directory != NULL)
-        return err_set(e, ERR_USAGE, "--repository and --dir exclude each other: give one of them");
+    if (check_source(settings, e) < 0)
+        return -1;
     return choose_state_dir(&parser, variable);
 }

@@ -59,9 +59,12 @@ struct settings {
     const char *fleet_token; /* secret */
     const char *token_file;
     /* the repository */
-    const char *repository;   /* URL or path; NULL: --dir */
-    const char *revision;     /* branch, tag or commit; NULL: remote HEAD */
+    const char *repository; /* URL or path; NULL: --dir */
+    const char *revision;   /* with repository: branch, tag or commit; NULL: the remote's HEAD */
+    const char *git_username;
+    const char *git_password; /* secret */
     const char *directory;    /* --dir */
+    const char *commit;       /* with directory: a commit of it; NULL: its files as they lie */
     const char *subdir;       /* "" : the root */
     struct string_list files; /* -f, or `files:`: globs from the root */
     struct string_list teams; /* --team: globs */

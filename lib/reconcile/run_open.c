@@ -34,10 +34,16 @@ static int open_repository(struct run *run, struct err *e)
         return err_set(e, ERR_USAGE,
                        "no repository: give --repository URL (or TENDER_REPOSITORY), or --dir DIR for a "
                        "folder's files as they lie");
+    const char *home = run->world->variable(run->world->variable_context, "HOME");
+    const char *ssh_folder = text_is_empty(home) ? NULL : arena_printf(run->arena, e, "%s/.ssh", home);
+    bool is_folder = settings->directory != NULL;
     const struct repository_options options = {
-        .url = settings->directory != NULL ? NULL : settings->repository,
-        .revision = settings->revision,
+        .url = is_folder ? NULL : settings->repository,
+        .revision = is_folder ? settings->commit : settings->revision,
         .directory = settings->directory,
+        .username = settings->git_username,
+        .password = settings->git_password,
+        .ssh_folder = ssh_folder,
         .state_dir = settings->state_dir,
         .ca_file = settings->ca_file,
         .timeout_ms = settings->limits.repository_timeout_ms,
@@ -71,16 +77,11 @@ int run_read_manifests(struct run *run, struct err *e)
         .variable = run->world->variable,
         .variable_context = run->world->variable_context,
     };
-    struct desired settings_findings = {.revision = ""};
     if (manifest_load_settings(&run->source, &options, run->world->setting_is_given,
-                               run->world->setting_context, run->settings, run->arena, &settings_findings,
-                               e) < 0)
+                               run->world->setting_context, run->settings, run->arena, run->desired, e) < 0)
         return -1;
-    if (settings_findings.error_count > 0) {
-        *run->desired = settings_findings;
-        run->desired->revision = run->report->revision;
+    if (run->desired->error_count > 0)
         return err_set(e, ERR_CONFIG, "tender.yml has errors; nothing is done until they are mended");
-    }
     options.files = run->settings->files;
     options.teams = run->settings->teams;
     options.max_document_bytes = run->settings->limits.max_document_bytes;

@@ -45,6 +45,7 @@ class Words(unittest.TestCase):
             (["apply", "--parallel", "0"], USAGE, "from 1 to 64"),
             (["apply", "--retry-initial", "soon"], USAGE, "a duration"),
             (["apply", "--dir", "x", "--repository", "y"], USAGE, "exclude each other"),
+            (["apply", "--dir", "x", "--revision", "y"], USAGE, "--commit"),
             (["apply"], USAGE, "--repository"),
         ]
         for arguments, status, words in rows:
@@ -126,6 +127,8 @@ class Program(support.EndToEnd):
         first = subprocess.run(["git", "rev-parse", "HEAD~1"], cwd=world.repository, capture_output=True, text=True, check=True).stdout.strip()
         shown = world.tender("show", "--revision", first, "--format", "json", **source)
         self.assertEqual(len(json.loads(shown.stdout)["teams"][0]["packages"]), 1)
+        folder = world.tender("show", "--commit", first, "--format", "json")
+        self.assertEqual(len(json.loads(folder.stdout)["teams"][0]["packages"]), 1)
         moved = world.repository.rename(world.root / "moved")
         offline = world.tender("apply", **source)
         self.assert_status(offline, PARTIAL)
