@@ -257,7 +257,8 @@ struct run run_once(struct world *world, void (*between)(struct world *world, st
                                             .settings = &world->settings,
                                             .clock = clock_system(),
                                             .log = &s.log,
-                                            .memory = &sink};
+                                            .memory = &sink,
+                                            .deadline_monotonic_ms = world->deadline_monotonic_ms};
     const struct deliver_input deliver = {&input, &run.plan, known, count};
     if (run.result == 0)
         run.result = deliver_run(&options, &deliver, run.arena, run.results, &run.e);

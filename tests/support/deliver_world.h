@@ -36,6 +36,7 @@ struct world {
     size_t memory_count;
     struct kept_default defaults[MOST_MEMORY];
     size_t default_count;
+    int64_t deadline_monotonic_ms;
     char log[64 * 1024]; /* what was said in the run */
 };
 
