@@ -189,6 +189,9 @@ static void open_partial(struct transfer *transfer)
     if (partial_open(&transfer->partial, options->cache_dir, transfer->key, request->sha256 != NULL, &e) <
         0) {
         if (e.class == ERR_LOCKED) {
+            if (transfer->state != TRANSFER_LOCKED)
+                log_info(options->log, "wait", "%s: the same file is being fetched already; waiting for that",
+                         transfer->name);
             transfer->due_ms = transfer_now(transfer) + LOCK_LOOK_MS;
             transfer_set_state(transfer, TRANSFER_LOCKED);
             return;
@@ -260,6 +263,19 @@ static void continue_reading(struct transfer *transfer)
         transfer_set_state(transfer, TRANSFER_READY);
 }
 
+/* Another item's answer asked everybody to stay away. */
+static void wait_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms)
+{
+    char duration[CLOCK_TEXT_BYTES];
+    transfer->due_ms = host_parked_until(host);
+    if (transfer->announced_due_ms == transfer->due_ms)
+        return;
+    transfer->announced_due_ms = transfer->due_ms;
+    log_info(transfer->fetcher->options->log, "wait",
+             "%s: %s asked for a pause (Retry-After); asked again in %s", transfer->name, host_name(host),
+             clock_duration_text(transfer->due_ms - now_ms, duration));
+}
+
 /* Asks if the gates let it; otherwise says in due_ms when to look again. */
 static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_free)
 {
@@ -278,7 +294,7 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
             return;
         }
         if (host_parked_until(source->host) > now_ms) {
-            transfer->due_ms = host_parked_until(source->host);
+            wait_for_host(transfer, source->host, now_ms);
             return;
         }
         if (!slot_is_free || !host_is_open(source->host, now_ms))
@@ -288,8 +304,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
             return;
         }
     } else if (!slot_is_free || !host_is_open(transfer->hop_host, now_ms)) {
-        int64_t parked = host_parked_until(transfer->hop_host);
-        transfer->due_ms = parked > now_ms ? parked : 0;
+        if (host_parked_until(transfer->hop_host) > now_ms)
+            wait_for_host(transfer, transfer->hop_host, now_ms);
         return;
     }
     /* Waiting for a gate is nobody's lack of progress. */

@@ -59,6 +59,7 @@ struct transfer {
     const struct retry_policy *policy;
     enum transfer_state state;
     int64_t due_ms;
+    int64_t announced_due_ms; /* the end of a host's pause that was told already */
     bool has_begun;
 
     struct partial partial;

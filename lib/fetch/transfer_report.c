@@ -42,6 +42,7 @@ static void log_attempt(const struct transfer *transfer, const struct attempt *a
 {
     char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES];
     bool is_good = attempt->cause[0] == '\0';
+    bool is_routine = is_good && attempt->bytes == 0; /* nothing new there */
     struct log_field fields[] = {
         LOG_TEXT("package", transfer->name),
         LOG_TEXT("url", attempt->url),
@@ -55,7 +56,7 @@ static void log_attempt(const struct transfer *transfer, const struct attempt *a
     };
     char status[32];
     snprintf(status, sizeof status, "HTTP %d", attempt->status);
-    log_event(transfer->fetcher->options->log, is_good ? LOG_DEBUG : LOG_INFO, "attempt", fields,
+    log_event(transfer->fetcher->options->log, is_routine ? LOG_DEBUG : LOG_INFO, "attempt", fields,
               ARRAY_LENGTH(fields), "%s: attempt %d, %s: %s, %s in %s", transfer->name, attempt->number,
               attempt->url, is_good ? status : attempt->cause, text_size(attempt->bytes, size),
               clock_duration_text(attempt->duration_ms, duration));

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "fetch/origin.h"
+#include "fetch/range.h"
 #include "fetch/transfer.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,8 +97,8 @@ static int on_headers(void *context, const struct http_answer *answer)
     if (transfer->request.probe_only && transfer->verdict != VERDICT_REDIRECT)
         return answer->status == 304 ? 0 : 1;
     /* A short body is read and dropped: that keeps the connection. */
-    const char *length = http_header(answer, "Content-Length");
-    return answer->status != 304 && (length == NULL || strtoll(length, NULL, 10) > KEPT_ANSWER_BYTES);
+    int64_t length = range_content_length(answer);
+    return answer->status != 304 && (length < 0 || length > KEPT_ANSWER_BYTES);
 }
 
 static int on_body(void *context, const void *bytes, size_t length)

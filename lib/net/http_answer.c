@@ -1,5 +1,4 @@
 /* The head of an answer: curl's header lines become status, headers and the target of a redirect. */
-#include "base/text.h"
 #include "base/url.h"
 #include "net/http_exchange.h"
 #include <ctype.h>
@@ -142,7 +141,8 @@ static int find_redirect(struct http_exchange *exchange, struct err *e)
 {
     struct http_answer *answer = &exchange->answer;
     const char *location = http_header(answer, "Location");
-    if (answer->status < 300 || answer->status > 399 || answer->status == 304 || text_is_empty(location))
+    if (answer->status < 300 || answer->status > 399 || answer->status == 304 || location == NULL ||
+        location[0] == '\0')
         return 0;
     answer->redirect_url = has_scheme(location) ? copy_whole(answer->arena, location, e)
                                                 : resolve_relative(answer->arena, exchange->url, location, e);

@@ -747,6 +747,7 @@ static void test_retry_after_parks_the_host(void **state)
     assert_int_equal(results[0].state, PACKAGE_FETCHED);
     assert_int_equal(results[1].state, PACKAGE_FETCHED);
     assert_in_range(scene.fixture.skipped_ms, 299000, 301000);
+    assert_non_null(strstr(buf_text(&scene.fixture.log_text), "asked for a pause (Retry-After)"));
     scene_done(&scene);
 }
 

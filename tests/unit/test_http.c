@@ -39,6 +39,8 @@ static const struct script_step absolute_steps[] = {
 static const struct script_step protocol_steps[] = {
     {.status = 301, .headers = "Location: //other.example/q\r\n"}};
 
+static const struct script_step login_steps[] = {{.status = 407}};
+
 #define ROW(path_, steps_)                                                                                   \
     {                                                                                                        \
         .path = (path_), .steps = (steps_), .step_count = ARRAY_LENGTH(steps_)                               \
@@ -54,6 +56,7 @@ static const struct script_path paths[] = {
     ROW("/d/e/rel", relative_steps),
     ROW("/absolute", absolute_steps),
     ROW("/schemeless", protocol_steps),
+    ROW("locked.invalid:443", login_steps),
 };
 
 struct scene {
@@ -246,6 +249,41 @@ static void test_not_connected(void **state)
     assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
     assert_int_equal(answer.end, HTTP_FAILED);
     http_answer_done(&answer);
+    scene_done(&scene);
+}
+
+/* C16: the proxy of the environment, and one that wants a login. */
+static void test_proxy(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct http_answer answer;
+    char proxy[64], head[4096];
+    scene_init(&scene);
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", scripted_server_port(scene.server));
+    setenv("http_proxy", proxy, 1);
+    setenv("https_proxy", proxy, 1);
+    strcpy(scene.url, "http://example.invalid/ok");
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    assert_int_equal(answer.status, 404);
+    http_answer_done(&answer);
+    assert_non_null(strstr(scripted_server_head(scene.server, NULL, 0, head, sizeof head),
+                           "GET http://example.invalid/ok HTTP/1.1"));
+    strcpy(scene.url, "https://locked.invalid/ok");
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    assert_int_equal(answer.end, HTTP_FAILED);
+    assert_string_equal(answer.cause, "the proxy asks for a login (407)");
+    assert_int_equal(retry_classify(&answer), RETRY_FATAL);
+    assert_int_equal(retry_fatal_class(&answer), ERR_NETWORK);
+    http_answer_done(&answer);
+    setenv("no_proxy", "127.0.0.1", 1);
+    set_path(&scene, "/ok");
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    assert_int_equal(answer.status, 200);
+    http_answer_done(&answer);
+    unsetenv("http_proxy");
+    unsetenv("https_proxy");
+    unsetenv("no_proxy");
     scene_done(&scene);
 }
 
@@ -526,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_answer_too_large),
         cmocka_unit_test(test_not_connected),
+        cmocka_unit_test(test_proxy),
         cmocka_unit_test(test_write_goes_out_once),
         cmocka_unit_test(test_upload),
         cmocka_unit_test(test_upload_stalls),
