@@ -1,6 +1,7 @@
 /* What one answer of the API means: done, refused for good, worth another try, or lost on the way. Parse
  * first, judge the type afterwards: 401 and 400 come as text/plain and are JSON, a proxy's 502 comes as HTML.
  */
+#include "base/url.h"
 #include "fleet/call.h"
 #include "fleet/fleet_private.h"
 #include "net/retry.h"
@@ -34,10 +35,23 @@ static enum err_class class_of(int status)
     return status == 404 ? ERR_NOT_FOUND : status == 409 ? ERR_CONFLICT : ERR_SERVER;
 }
 
-static void refuse(struct call *call)
+/* "http://" for "https://", or a host that moved. */
+static void refuse_redirect(struct call *call, const char *target)
+{
+    char shown[URL_TEXT_BYTES];
+    err_fill(
+        &call->err, ERR_CONFIG,
+        "%s: the server answered %d and points to %s; give that server's address as FLEET_URL, so that the "
+        "token goes nowhere else",
+        call->name, call->status, target != NULL ? url_redact(target, shown, sizeof shown) : "nowhere");
+}
+
+static void refuse(struct call *call, const struct http_answer *answer)
 {
     const struct refusal *refusal = &call->refusal;
-    if (call->status == 401 || call->status == 403)
+    if (call->status >= 300 && call->status < 400)
+        refuse_redirect(call, answer->redirect_url);
+    else if (call->status == 401 || call->status == 403)
         refuse_unauthorised(call);
     else if (call->status == 402)
         err_fill(&call->err, ERR_SERVER,
@@ -93,7 +107,7 @@ enum call_verdict call_judge(struct call *call, struct http_answer *answer)
     if (answer->status >= 200 && answer->status < 300)
         return VERDICT_DONE;
     codec_refusal(answer->body.bytes, answer->body.length, &call->refusal);
-    refuse(call);
+    refuse(call, answer);
     if (answer->status == 408 || answer->status == 425 || answer->status == 429 ||
         (answer->status == 403 && retry_is_rate_limited(answer)))
         return VERDICT_AGAIN;
