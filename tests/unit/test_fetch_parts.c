@@ -5,6 +5,7 @@
 #include "fetch/range.h"
 #include "fetch/sniff.h"
 #include "fetch/source.h"
+#include "fetch/transfer.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -284,13 +285,55 @@ static void test_rotation(void **state)
     host_table_free(table);
 }
 
+/* Where a redirect may lead: judged by the headers alone. */
+static void test_redirect_targets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        const char *refusal; /* NULL: followed */
+    } cases[] = {
+        {"https://a/x", "https://b/y", NULL},
+        {"http://a/x", "https://b/y", NULL},
+        {"http://a/x", "http://b/y", NULL},
+        {"https://a/x", "http://a/y?secret=1", "redirect from https to http://a/y?\u2026 is not followed"},
+        {"HTTPS://a/x", "HTTP://a/y", "redirect from https to"},
+        {"http://a/x", "file:///etc/passwd", "redirect to file:///etc/passwd: only http and https"},
+        {"http://a/x", "http://", ": only http and https are followed"},
+        {"http://a/x", NULL, "HTTP 302 without a target"},
+    };
+    struct err e;
+    err_init(&e);
+    struct settings settings = {.limits.max_redirects = 10};
+    struct fetch_options options = {.settings = &settings, .clock = clock_system()};
+    struct fetcher fetcher = {.options = &options, .arena = arena_new(1024 * 1024)};
+    assert_non_null(fetcher.arena);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct package result;
+        struct package_request request = {.name = "a", .url = cases[i].from};
+        struct transfer transfer;
+        struct http_answer answer = {.status = 302, .redirect_url = cases[i].to};
+        print_message("    %s\n", cases[i].from);
+        transfer_init(&transfer, &fetcher, &request, &result);
+        transfer.hop_url = strdup(cases[i].from);
+        enum verdict verdict = transfer_judge(&transfer, &answer);
+        assert_int_equal(verdict, cases[i].refusal == NULL ? VERDICT_REDIRECT : VERDICT_REFUSED);
+        if (cases[i].refusal == NULL)
+            assert_string_equal(transfer.redirect_url, cases[i].to);
+        else
+            assert_non_null(strstr(transfer.cause_text, cases[i].refusal));
+        transfer_done(&transfer);
+    }
+    arena_free(fetcher.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_content_range), cmocka_unit_test(test_validators),
         cmocka_unit_test(test_disposition),   cmocka_unit_test(test_choosing_a_name),
         cmocka_unit_test(test_sniffing),      cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_rotation),      cmocka_unit_test(test_redirect_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
