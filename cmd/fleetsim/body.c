@@ -66,10 +66,11 @@ static ssize_t original_view(struct body *body, uint64_t offset, const char **by
 
 ssize_t body_view(struct body *body, uint64_t offset, const char **bytes)
 {
+    *bytes = NULL;
     if (offset >= body->size)
         return 0;
     ssize_t length = original_view(body, offset, bytes);
-    if (length <= 0 || !body->falsified)
+    if (length <= 0 || *bytes == NULL || !body->falsified)
         return length;
     if (length > BODY_SLICE_BYTES)
         length = BODY_SLICE_BYTES;

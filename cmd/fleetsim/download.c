@@ -177,7 +177,7 @@ static const char *header_value(const char *line, const char *name)
 
 static int read_head(struct stream *stream, struct head *out, struct err *e)
 {
-    char line[URL_MAX_BYTES];
+    char line[URL_MAX_BYTES] = "";
     *out = (struct head){.length = -1};
     if (stream_line(stream, line, sizeof line, e) < 0)
         return -1;
@@ -287,7 +287,7 @@ static int fetch_hop(struct sim *sim, const char *first_url, const char *url, ch
 {
     CLEANUP(stream_done) struct stream stream = {.sim = sim, .socket = -1, .bytes = allocate(STREAM_BYTES)};
     struct target target;
-    struct head head;
+    struct head head = {.status = 0};
     int scheme = (int)strcspn(url, ":");
     if (!text_starts_with(url, "http://") || !split_url(url, &target))
         err_fill(e, ERR_NETWORK, "unsupported protocol scheme \"%.*s\"", scheme, url);
