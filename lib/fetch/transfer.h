@@ -144,6 +144,8 @@ void transfer_complete(struct transfer *transfer); /* all bytes are here */
 
 /* transfer_outcome.c: after an exchange */
 void transfer_answered(struct transfer *transfer, const struct http_answer *answer);
+/* What only we see (net/retry.h's causes): its class decides. */
+void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause, const char *text);
 void transfer_failed_for_now(struct transfer *transfer, const char *cause);
 void transfer_failed_for_good(struct transfer *transfer, const char *cause);
 void transfer_again_at_once(struct transfer *transfer, const char *cause);

@@ -144,25 +144,25 @@ static void drop_bytes(struct transfer *transfer)
 static void wrong_digest(struct transfer *transfer, const char *hex, const char *impostor)
 {
     char shown[URL_TEXT_BYTES];
+    const char *text;
     bool is_doubtful = transfer->partial.is_resumed && !transfer->had_clean_restart;
-    const char *where = transfer->hop_url == NULL ? "a former run's file"
-                                                  : url_redact(transfer->hop_url, shown, sizeof shown);
-    drop_bytes(transfer);
     if (is_doubtful) {
         transfer->had_clean_restart = true;
-        const char *text = transfer_text(transfer, "the resumed file's digest is wrong (expected %s, got %s)",
-                                         transfer->request.sha256, hex);
-        transfer_again_at_once(transfer, text);
-        return;
+        text = transfer_text(transfer, "the resumed file's digest is wrong (expected %s, got %s)",
+                             transfer->request.sha256, hex);
+    } else {
+        text = transfer_text(
+            transfer,
+            "upstream changed: expected %s, got %s%s%s (from %s, Content-Type %s); update the pinned "
+            "digest if the new bytes are wanted",
+            transfer->request.sha256, hex, impostor == NULL ? "" : ", which is ",
+            impostor == NULL ? "" : impostor,
+            transfer->hop_url == NULL ? "a former run's file"
+                                      : url_redact(transfer->hop_url, shown, sizeof shown),
+            transfer->content_type == NULL ? "not given" : transfer->content_type);
     }
-    const char *text = transfer_text(
-        transfer,
-        "upstream changed: expected %s, got %s%s%s (from %s, Content-Type %s); update the pinned "
-        "digest if the new bytes are wanted",
-        transfer->request.sha256, hex, impostor == NULL ? "" : ", which is ",
-        impostor == NULL ? "" : impostor, where,
-        transfer->content_type == NULL ? "not given" : transfer->content_type);
-    transfer_failed_for_good(transfer, text);
+    drop_bytes(transfer);
+    transfer_failed_by_cause(transfer, is_doubtful ? CAUSE_RESUMED_MISMATCH : CAUSE_DIGEST_MISMATCH, text);
 }
 
 void transfer_complete(struct transfer *transfer)
@@ -172,14 +172,14 @@ void transfer_complete(struct transfer *transfer)
     struct err e;
     err_init(&e);
     if (partial->size_bytes == 0) {
-        transfer_failed_for_good(transfer, "the answer is empty (0 bytes)");
+        transfer_failed_by_cause(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
         return;
     }
     const char *wrong = look_at_beginning(transfer);
     if (wrong != NULL && transfer->request.sha256 == NULL) {
         const char *text = describe_wrong_type(transfer, wrong);
         drop_bytes(transfer);
-        transfer_failed_for_good(transfer, text);
+        transfer_failed_by_cause(transfer, CAUSE_WRONG_TYPE, text);
         return;
     }
     if (partial_finish(partial, hex, &e) < 0) {

@@ -85,7 +85,7 @@ void transfer_continue_checking(struct transfer *transfer)
     cache_remove(cache_dir, check->source);
     partial_forget(check);
     transfer->is_conditional = false;
-    if (transfer->request.probe_only || partial_is_open(&transfer->partial))
+    if (partial_is_open(&transfer->partial))
         transfer_set_state(transfer, TRANSFER_READY);
     else
         transfer_begin(transfer);

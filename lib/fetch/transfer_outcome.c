@@ -110,7 +110,7 @@ void transfer_failed_for_now(struct transfer *transfer, const char *cause)
     struct source *source = transfer->source;
     transfer->cause_text = cause;
     if (asks_too_much(transfer, &cause)) {
-        transfer_failed_for_good(transfer, cause);
+        transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
         return;
     }
     source->last_cause = cause;
@@ -159,6 +159,27 @@ void transfer_again_at_once(struct transfer *transfer, const char *cause)
     transfer_set_state(transfer, TRANSFER_READY);
 }
 
+void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause, const char *text)
+{
+    switch (retry_of_cause(cause)) {
+    case RETRY_TRANSIENT:
+    case RETRY_TRANSIENT_ONCE:
+        if (cause == CAUSE_RESUMED_MISMATCH) {
+            transfer_again_at_once(transfer, text); /* nobody's trouble but of the splice */
+            return;
+        }
+        if (cause == CAUSE_BAD_RANGE)
+            transfer->source->starts_clean = true;
+        transfer_failed_for_now(transfer, text);
+        return;
+    case RETRY_SUCCESS:
+    case RETRY_PERMANENT:
+    case RETRY_FATAL:
+        transfer_failed_for_good(transfer, text);
+        return;
+    }
+}
+
 static void start_clean(struct transfer *transfer)
 {
     struct err e;
@@ -182,7 +203,7 @@ static void follow(struct transfer *transfer)
     buf_done(&needle);
     if (is_loop) {
         char shown[URL_TEXT_BYTES];
-        transfer_failed_for_good(transfer,
+        transfer_failed_by_cause(transfer, CAUSE_REDIRECT_LOOP,
                                  transfer_text(transfer, "redirect loop: back to %s after %lld redirects",
                                                url_redact(transfer->redirect_url, shown, sizeof shown),
                                                (long long)transfer->hop_count + 1));
@@ -268,10 +289,12 @@ static void body_ended(struct transfer *transfer, const struct http_answer *answ
 {
     const struct partial *partial = &transfer->partial;
     bool is_short = partial->expected_bytes >= 0 && (int64_t)partial->size_bytes < partial->expected_bytes;
-    if (answer->end == HTTP_ANSWERED && !is_short)
-        transfer_complete(transfer);
-    else
+    if (answer->end != HTTP_ANSWERED)
         broken_off(transfer, answer);
+    else if (is_short)
+        transfer_failed_by_cause(transfer, CAUSE_SHORT_BODY, transfer_describe_failure(transfer, answer));
+    else
+        transfer_complete(transfer);
 }
 
 static void not_modified(struct transfer *transfer)
@@ -310,18 +333,7 @@ static void refused_by_us(struct transfer *transfer)
         if (partial_is_open(&transfer->partial) && partial_restart(&transfer->partial, &ignored) < 0)
             partial_discard(&transfer->partial);
     }
-    switch (retry_of_cause(transfer->cause)) {
-    case RETRY_TRANSIENT:
-    case RETRY_TRANSIENT_ONCE:
-        transfer->source->starts_clean = true;
-        transfer_failed_for_now(transfer, text);
-        return;
-    case RETRY_SUCCESS:
-    case RETRY_PERMANENT:
-    case RETRY_FATAL:
-        transfer_failed_for_good(transfer, text);
-        return;
-    }
+    transfer_failed_by_cause(transfer, transfer->cause, text);
 }
 
 static enum host_result judge_host(const struct transfer *transfer, const struct http_answer *answer)

@@ -39,6 +39,9 @@ static const struct script_step absolute_steps[] = {
 static const struct script_step protocol_steps[] = {
     {.status = 301, .headers = "Location: //other.example/q\r\n"}};
 
+static const char paced_body[40000];
+static const struct script_step paced_steps[] = {
+    {.body = paced_body, .body_length = sizeof paced_body, .pace_ms = 20}};
 static const struct script_step login_steps[] = {{.status = 407}};
 
 #define ROW(path_, steps_)                                                                                   \
@@ -57,6 +60,7 @@ static const struct script_path paths[] = {
     ROW("/absolute", absolute_steps),
     ROW("/schemeless", protocol_steps),
     ROW("locked.invalid:443", login_steps),
+    ROW("/paced", paced_steps),
 };
 
 struct scene {
@@ -408,7 +412,7 @@ static void test_upload_stalls(void **state)
 /* What a callback may do: stop its exchange, cancel it, cancel another one. */
 struct actor {
     struct http_exchange *own, *victim;
-    bool stops, cancels;
+    bool stops, cancels, pauses;
     int done, headers, bodies;
     enum http_end end;
 };
@@ -431,6 +435,8 @@ static int act_on_body(void *context, const void *bytes, size_t length)
     struct actor *actor = context;
     (void)bytes;
     actor->bodies += (int)length;
+    if (actor->pauses && actor->bodies == (int)length)
+        http_pause(actor->own, true);
     return 0;
 }
 
@@ -487,6 +493,25 @@ static void test_callbacks(void **state)
     assert_int_equal(victim.done, 0);
     assert_int_equal(early.headers, 0);
     assert_int_equal(killer.done, 1);
+    scene_done(&scene);
+}
+
+/* A paused exchange does not stall; it goes on where it was. */
+static void test_pause(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct actor sleeper = {.pauses = true};
+    scene_init(&scene);
+    set_path(&scene, "/paced");
+    start(&scene, &sleeper);
+    run_for(&scene, 500);
+    assert_int_equal(sleeper.done, 0);
+    http_pause(sleeper.own, false);
+    run_for(&scene, 300);
+    assert_int_equal(sleeper.done, 1);
+    assert_int_equal(sleeper.end, HTTP_ANSWERED);
+    assert_int_equal(sleeper.bodies, sizeof paced_body);
     scene_done(&scene);
 }
 
@@ -569,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_upload),
         cmocka_unit_test(test_upload_stalls),
         cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_pause),
         cmocka_unit_test(test_stop_now),
         cmocka_unit_test(test_total_timeout),
         cmocka_unit_test(test_allocations),
