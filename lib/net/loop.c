@@ -332,7 +332,8 @@ static int wait_for_something(struct loop *loop, int64_t until, struct err *e)
         return err_set(e, ERR_MEMORY, "out of memory");
     if (code != CURLM_OK && code != CURLM_UNRECOVERABLE_POLL)
         return err_set(e, ERR_SYSTEM, "libcurl: %s", curl_multi_strerror(code));
-    drain_pipe(loop);
+    if (pipe_end.revents != 0)
+        drain_pipe(loop);
     return 0;
 }
 
