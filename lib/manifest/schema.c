@@ -65,6 +65,11 @@ static const struct {
     {IN_APP_STORE, KEY_APP_STORE_ID, "an App Store app needs \"app_store_id\""},
 };
 
+const struct field *schema_field(enum entry_key key)
+{
+    return &fields[key];
+}
+
 const char *schema_key_name(enum entry_key key)
 {
     return fields[key].key;

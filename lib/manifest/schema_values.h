@@ -33,6 +33,9 @@ struct field {
     enum label_mode labels;
 };
 
+/* The table's row of a key: for what is generated from the table, and for the tests. */
+const struct field *schema_field(enum entry_key key);
+
 /* What a reader of one value is given. */
 struct value {
     struct load *load;
