@@ -32,6 +32,12 @@ struct source_rule {
     const char *password;
 };
 
+/* From tender.yml's `mirrors`: what lies below `prefix` lies below each replacement too. */
+struct mirror_rule {
+    const char *prefix;
+    struct string_list replacements; /* in the order to try them */
+};
+
 struct limits {
     int64_t parallel; /* downloads at once */
     int64_t parallel_per_host;
@@ -87,6 +93,9 @@ struct settings {
     struct limits limits;
     size_t source_count;
     struct source_rule *sources;
+    size_t mirror_count;
+    const struct mirror_rule *mirrors;
+    struct string_list allowed_sources; /* URL prefixes; not set: every source is allowed */
     /* the loop */
     int64_t interval_ms;
     int64_t interval_jitter_percent;
@@ -154,5 +163,12 @@ const char *settings_text(const struct settings *settings, const struct setting 
 /* The rule of the longest prefix that matches at a path boundary, with the same scheme, host and port; NULL
  * if none. */
 const struct source_rule *settings_source_for(const struct settings *settings, const char *url);
+/* Where else the URL's bytes lie, by the mirror rule of the longest prefix that matches by the same rules:
+ * the URLs in the order to try them, in the arena. The user info of `url` goes to no mirror; its query does.
+ * An empty list if no rule holds. */
+int settings_mirrors_for(const struct settings *settings, const char *url, struct arena *arena,
+                         struct string_list *out, struct err *e) MUST_CHECK;
+/* Whether `allowed_sources` lets the URL be fetched, by the same rules: every URL where it is not set. */
+bool settings_allows_source(const struct settings *settings, const char *url);
 
 #endif

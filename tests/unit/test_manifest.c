@@ -416,6 +416,23 @@ static void test_settings(void **state)
     done(&loaded);
 }
 
+static void test_mirrors(void **state)
+{
+    (void)state;
+    struct loaded loaded =
+        load("== tender.yml\nmirrors:\n  $HOST/a/:\n    - https://m.example.com/p/\n"
+             "    - http://n.example.com\n  https://q.example.com: https://m.example.com/q\n"
+             "== teams/a.yml\nname: A\n");
+    assert_int_equal(loaded.settings.mirror_count, 2);
+    const struct mirror_rule *mirrors = loaded.settings.mirrors;
+    assert_string_equal(mirrors[0].prefix, "https://p.example.com/a/");
+    assert_int_equal(mirrors[0].replacements.count, 2);
+    assert_string_equal(mirrors[0].replacements.items[1], "http://n.example.com");
+    assert_int_equal(mirrors[1].replacements.count, 1);
+    assert_string_equal(mirrors[1].replacements.items[0], "https://m.example.com/q");
+    done(&loaded);
+}
+
 /* The time per entry must not grow with their number: 20,000 entries, 300 package files. */
 static double seconds_for(size_t entries)
 {
@@ -448,13 +465,21 @@ static void test_linear_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_states),        cmocka_unit_test(test_every_field),
-        cmocka_unit_test(test_absent_fields),       cmocka_unit_test(test_overlay),
-        cmocka_unit_test(test_scripts_as_packages), cmocka_unit_test(test_missing_reference_still_appears),
-        cmocka_unit_test(test_variables),           cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_who_is_a_team),       cmocka_unit_test(test_nothing_matches),
-        cmocka_unit_test(test_no_such_team),        cmocka_unit_test(test_left_out_team_is_silent),
-        cmocka_unit_test(test_setup_experience),    cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_three_states),
+        cmocka_unit_test(test_every_field),
+        cmocka_unit_test(test_absent_fields),
+        cmocka_unit_test(test_overlay),
+        cmocka_unit_test(test_scripts_as_packages),
+        cmocka_unit_test(test_missing_reference_still_appears),
+        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_who_is_a_team),
+        cmocka_unit_test(test_nothing_matches),
+        cmocka_unit_test(test_no_such_team),
+        cmocka_unit_test(test_left_out_team_is_silent),
+        cmocka_unit_test(test_setup_experience),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_mirrors),
         cmocka_unit_test(test_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,6 +361,81 @@ static void test_source_for(void **state)
     assert_null(settings_source_for(&settings, "https://example.org/a"));
 }
 
+static void test_mirrors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix, *replacement, *url;
+        const char *expected; /* NULL: none */
+    } cases[] = {
+        {"https://v.example/a/", "https://m.example/v/", "https://v.example/a/b.deb",
+         "https://m.example/v/b.deb"},
+        {"https://v.example/a", "https://m.example/v", "https://v.example/a/b.deb",
+         "https://m.example/v/b.deb"},
+        {"https://v.example/a", "https://m.example/v/", "https://v.example/a/b.deb",
+         "https://m.example/v/b.deb"},
+        {"https://v.example/a/", "https://m.example/v", "https://v.example/a/b.deb",
+         "https://m.example/v/b.deb"},
+        {"https://v.example", "https://m.example", "https://v.example/a/b.deb", "https://m.example/a/b.deb"},
+        {"https://v.example/", "https://m.example/v/", "https://v.example/a%20b/c%2Bd?e=f%2520",
+         "https://m.example/v/a%20b/c%2Bd?e=f%2520"},
+        {"https://v.example", "https://m.example/v", "https://v.example?e", "https://m.example/v?e"},
+        {"https://v.example/a", "https://m.example/v", "https://v.example/a", "https://m.example/v"},
+        {"https://v.example/a", "https://m.example/v/", "https://v.example/a?e", "https://m.example/v/?e"},
+        {"https://v.example/", "http://m.example:8080/", "HTTPS://user:pw@V.example:443/b",
+         "http://m.example:8080/b"},
+        {"https://v.example/a", "https://m.example/", "https://v.example/ab", NULL},
+        {"https://v.example/a/", "https://m.example/", "https://v.example/a/../b", NULL},
+        {"https://v.example/", "https://m.example/", "http://v.example/b", NULL},
+        {"https://v.example/", "https://m.example/", "https://v.example.evil.example/b", NULL},
+    };
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(1 << 20);
+    struct err e;
+    err_init(&e);
+    struct string_list urls;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct mirror_rule rule = {cases[i].prefix, {true, 1, &cases[i].replacement}};
+        const struct settings settings = {.mirror_count = 1, .mirrors = &rule};
+        assert_int_equal(settings_mirrors_for(&settings, cases[i].url, arena, &urls, &e), 0);
+        assert_int_equal(urls.count, cases[i].expected == NULL ? 0 : 1);
+        if (cases[i].expected != NULL)
+            assert_string_equal(urls.items[0], cases[i].expected);
+    }
+    static const char *const two[] = {"https://m.example/1/", "https://m.example/2/"};
+    static const char *const other[] = {"https://m.example/3/"};
+    const struct mirror_rule rules[] = {
+        {"https://v.example/", {true, 1, other}},
+        {"https://v.example/a/", {true, 2, two}},
+    };
+    const struct settings settings = {.mirror_count = 2, .mirrors = rules};
+    assert_int_equal(settings_mirrors_for(&settings, "https://v.example/a/b", arena, &urls, &e), 0);
+    assert_int_equal(urls.count, 2); /* the longest prefix alone, in its order */
+    assert_string_equal(urls.items[0], "https://m.example/1/b");
+    assert_string_equal(urls.items[1], "https://m.example/2/b");
+    assert_int_equal(settings_mirrors_for(&settings, "https://v.example/b", arena, &urls, &e), 0);
+    assert_int_equal(urls.count, 1);
+    assert_string_equal(urls.items[0], "https://m.example/3/b");
+    CLEANUP(arena_cleanup) struct arena *small = arena_new(8);
+    assert_int_equal(settings_mirrors_for(&settings, "https://v.example/b", small, &urls, &e), -1);
+    assert_int_equal(e.class, ERR_MEMORY);
+}
+
+static void test_allowed_sources(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {"https://v.example/a/", "http://w.example"};
+    struct settings settings = {.allowed_sources = {.is_set = false}};
+    assert_true(settings_allows_source(&settings, "https://anything.example/"));
+    settings.allowed_sources = (struct string_list){true, ARRAY_LENGTH(prefixes), prefixes};
+    assert_true(settings_allows_source(&settings, "https://v.example/a/b"));
+    assert_true(settings_allows_source(&settings, "http://w.example/b"));
+    assert_false(settings_allows_source(&settings, "https://v.example/b"));
+    assert_false(settings_allows_source(&settings, "https://v.example/a/../b"));
+    assert_false(settings_allows_source(&settings, "https://w.example/b"));
+    settings.allowed_sources.count = 0; /* set, and empty: nothing is */
+    assert_false(settings_allows_source(&settings, "https://v.example/a/b"));
+}
+
 static void test_without_memory(void **state)
 {
     (void)state;
@@ -385,11 +460,12 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_names), cmocka_unit_test(test_table_texts),
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_text_comes_back),
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_words),
-        cmocka_unit_test(test_lists),       cmocka_unit_test(test_find),
-        cmocka_unit_test(test_source_for),  cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_table_names),     cmocka_unit_test(test_table_texts),
+        cmocka_unit_test(test_defaults),        cmocka_unit_test(test_text_comes_back),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_words),
+        cmocka_unit_test(test_lists),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_source_for),      cmocka_unit_test(test_mirrors),
+        cmocka_unit_test(test_allowed_sources), cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

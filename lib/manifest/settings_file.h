@@ -1,0 +1,64 @@
+/* Between the files that read tender.yml: what the reading of one carries along, and the table of its rules,
+ * from which the JSON Schema is made too. */
+#ifndef TENDER_MANIFEST_SETTINGS_FILE_H
+#define TENDER_MANIFEST_SETTINGS_FILE_H
+
+#include "manifest/load.h"
+
+enum { SETTINGS_KEY_BYTES = 64 };
+
+struct settings_reader {
+    struct load *load;
+    bool (*already_set)(void *context, const char *name);
+    void *context;
+    struct settings *settings;
+};
+
+/* A text of one rule. The first one of a rule is required. */
+struct rule_text {
+    const char *key;
+    const char *help;
+};
+
+/* A key of tender.yml that holds rules instead of one setting's value. */
+struct settings_rules {
+    const char *key; /* "sources" */
+    const char *one; /* "source" */
+    const char *help;
+    /* A list of mappings with these texts and the settings that `takes` names; no texts: a mapping from a
+     * text to a list of URLs. */
+    size_t text_count;
+    const struct rule_text *texts;
+    bool (*takes)(const struct setting *setting);
+    int (*read)(struct settings_reader *reader, const struct yaml_node *value, struct err *e);
+};
+enum { RULES_SOURCES, RULES_MIRRORS, RULES_COUNT };
+extern const struct settings_rules settings_rules_table[RULES_COUNT];
+extern const size_t settings_rules_count;
+
+/* "retry-initial" as it stands in the file: "retry_initial"; "file", which is a list, as "files". */
+void settings_key_of(const struct setting *setting, char out[SETTINGS_KEY_BYTES]);
+/* By its key in the file; NULL if there is none. */
+const struct setting *settings_find_key(const char *key);
+/* `rules`: those whose key it is; NULL: the root's. */
+int settings_unknown_key(struct settings_reader *reader, const struct yaml_node *key,
+                         const struct settings_rules *rules, struct err *e) MUST_CHECK;
+/* settings_set with a diagnostic in place of its error. */
+int settings_set_one(struct settings_reader *reader, struct settings *settings, const struct setting *setting,
+                     const struct yaml_node *node, struct err *e) MUST_CHECK;
+/* The first key of the mapping with the same text, if `at` is not it. */
+const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, size_t at);
+int settings_second_time(struct settings_reader *reader, const struct yaml_node *key,
+                         const struct yaml_node *first, struct err *e) MUST_CHECK;
+/* A text with variables replaced; *out stays as it was where a diagnostic was written, or where it is empty.
+ */
+int settings_read_text(struct settings_reader *reader, const struct yaml_node *node, const char *key,
+                       const char **out, struct err *e) MUST_CHECK;
+
+/* settings_sources.c, settings_rules.c: read when all other settings are known. */
+int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value,
+                          struct err *e) MUST_CHECK;
+int settings_read_mirrors(struct settings_reader *reader, const struct yaml_node *value,
+                          struct err *e) MUST_CHECK;
+
+#endif
