@@ -105,7 +105,7 @@ void fetch_fixture_init(struct fetch_fixture *fixture)
     fixture->arena = arena_new(64 * 1024 * 1024);
     must(fixture->arena != NULL, "memory");
     must(settings_init(&fixture->settings, &e) == 0, "settings");
-    fixture->settings.limits.stall_ms = 400;
+    fixture->settings.limits.stall_ms = 1500;
     fixture->settings.limits.connect_timeout_ms = 2000;
     fixture->settings.retry.retry_after_max_ms = 600 * 1000;
     fixture->clock = (struct clock){

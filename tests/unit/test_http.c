@@ -95,9 +95,9 @@ static void scene_init(struct scene *scene)
         .range_end = -1,
         .max_answer_bytes = 4096,
         .connect_timeout_ms = 300,
-        .first_byte_timeout_ms = 200,
+        .first_byte_timeout_ms = 1000,
         .stall_bytes_per_s = 1024,
-        .stall_ms = 200,
+        .stall_ms = 1000,
     };
 }
 
@@ -129,10 +129,10 @@ static const struct answer_case answer_cases[] = {
      "connection closed before the end of the body", NULL, RETRY_TRANSIENT},
     {"/nothing", HTTP_FAILED, 0, "", "connection closed without an answer",
      "connection closed without an answer", NULL, RETRY_TRANSIENT},
-    {"/silent", HTTP_FAILED, 0, "", "no answer within 200 ms (first-byte timeout)",
-     "no answer within 200 ms (first-byte timeout)", NULL, RETRY_TRANSIENT},
-    {"/stall", HTTP_FAILED, 200, "hel", "stalled: under 1.0 KiB/s for 200 ms (stall limit) after 3 bytes",
-     "stalled: under 1.0 KiB/s for 200 ms (stall limit)", NULL, RETRY_TRANSIENT},
+    {"/silent", HTTP_FAILED, 0, "", "no answer within 1 s (first-byte timeout)",
+     "no answer within 1 s (first-byte timeout)", NULL, RETRY_TRANSIENT},
+    {"/stall", HTTP_FAILED, 200, "hel", "stalled: under 1.0 KiB/s for 1 s (stall limit) after 3 bytes",
+     "stalled: under 1.0 KiB/s for 1 s (stall limit)", NULL, RETRY_TRANSIENT},
     {"/d/e/rel", HTTP_ANSWERED, 302, "", NULL, NULL, "http://127.0.0.1:%d/d/x%%20y?z=%%2520",
      RETRY_PERMANENT},
     {"/absolute", HTTP_ANSWERED, 302, "", NULL, NULL, "HTTPS://Example.com/a/../b%%2f%%2520?s=a%%20b",
@@ -481,7 +481,7 @@ static void test_callbacks(void **state)
     killer.victim = start(&scene, &victim);
     set_path(&scene, "/ok");
     start(&scene, &killer);
-    run_for(&scene, 200);
+    run_for(&scene, 700);
     assert_int_equal(plain.done, 1);
     assert_int_equal(plain.end, HTTP_ANSWERED);
     assert_int_equal(plain.bodies, 5);
@@ -504,11 +504,12 @@ static void test_pause(void **state)
     struct actor sleeper = {.pauses = true};
     scene_init(&scene);
     set_path(&scene, "/paced");
+    scene.request.stall_ms = 300;
     start(&scene, &sleeper);
-    run_for(&scene, 500);
+    run_for(&scene, 700);
     assert_int_equal(sleeper.done, 0);
     http_pause(sleeper.own, false);
-    run_for(&scene, 300);
+    run_for(&scene, 700);
     assert_int_equal(sleeper.done, 1);
     assert_int_equal(sleeper.end, HTTP_ANSWERED);
     assert_int_equal(sleeper.bodies, sizeof paced_body);
