@@ -210,8 +210,10 @@ int call_run_all(struct fleet *fleet, struct call *calls, size_t count, struct e
         running = 0;
         for (size_t i = 0; i < started; i++)
             running += !is_over(&calls[i]);
-        for (; started < count && running < limit && !fleet->is_locked_out; running++)
-            start(&calls[started++]);
+        while (started < count && running < limit && !fleet->is_locked_out) {
+            start(&calls[started]);
+            running += !is_over(&calls[started++]); /* one that can't even be started has ended */
+        }
         if (running == 0 || fleet->is_locked_out)
             break;
         result = loop_step(fleet->options.loop, wake_up_ms(fleet, fleet_now_ms(fleet) + LONGEST_SLEEP_MS), e);
