@@ -1,6 +1,6 @@
 """`./dev bench`: speed and memory as ratios against peers in the same run, over loopback. Each bar says what it must be; a missed bar fails.
 
-Names: download, memory, converged. Without a name: all."""
+Without a name: all benches."""
 
 import os
 import pathlib
@@ -11,15 +11,11 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import fetcher  # noqa: E402
 import support  # noqa: E402
+from fetcher import GIB, MIB, generated_digest, timed  # noqa: E402
 
-GIB = 1 << 30
-MIB = 1 << 20
 ROUNDS = 3
-
-
-def generated_digest(size, seed):
-    return subprocess.run([support.FLEETSIM, "--digest", str(size), str(seed)], capture_output=True, text=True, check=True).stdout.split()[0]
 
 
 class Bench:
@@ -37,12 +33,6 @@ class Bench:
         return 0 if all(row[4] for row in self.rows) else 1
 
 
-def timed(command, **options):
-    started = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
-    return time.monotonic() - started
-
-
 def bench_download(bench):
     """One GiB with its digest, against curl -o, sync -d and openssl dgst -sha256."""
     digest = generated_digest(GIB, 7)
@@ -52,9 +42,9 @@ def bench_download(bench):
         ours, peers = [], []
         for _ in range(ROUNDS):
             shutil.rmtree(world.state, ignore_errors=True)
-            ours.append(timed([support.TENDER, "fetch"], env=world.environment()))
+            ours.append(timed([support.TENDER, "fetch"], env=world.environment())[0])
             target = world.root / "curl.out"
-            peers.append(timed(["sh", "-c", 'curl -s -o "$0" "$1" && sync -d "$0" && openssl dgst -sha256 "$0"', str(target), world.package_url + "/big.deb"]))
+            peers.append(timed(["sh", "-c", 'curl -s -o "$0" "$1" && sync -d "$0" && openssl dgst -sha256 "$0"', str(target), world.package_url + "/big.deb"])[0])
             target.unlink()
         print(f"  tender fetch {statistics.median(ours):.2f} s; curl, sync, openssl {statistics.median(peers):.2f} s")
         bench.bar("1 GiB with digest: time / (curl + sync + openssl)", statistics.median(ours) / statistics.median(peers), 1.1)
@@ -97,9 +87,9 @@ def bench_converged(bench):
         digests = [generated_digest(4096, 100 + number) for number in range(40)]
         for team in teams:
             world.team(team, *[{"url": f"/p{number}-1.0.deb", "hash_sha256": digests[number]} for number in range(40)])
-        first = timed([support.TENDER, "apply"], env=world.environment())
+        first, _ = timed([support.TENDER, "apply"], env=world.environment())
         world.mark()
-        second = timed([support.TENDER, "apply"], env=world.environment())
+        second, _ = timed([support.TENDER, "apply"], env=world.environment())
         print(f"  first apply {first:.2f} s, second {second:.2f} s, {len(world.requests())} requests")
         bench.bar("second apply over 50 teams × 40 packages: writes", len(world.writes()), 0)
         bench.bar("second apply over 50 teams × 40 packages: bodies", len(world.bodies()), 0)
@@ -108,7 +98,7 @@ def bench_converged(bench):
         world.close()
 
 
-BENCHES = {"download": bench_download, "memory": bench_memory, "converged": bench_converged}
+BENCHES = {"download": bench_download, "memory": bench_memory, "converged": bench_converged, **fetcher.BENCHES}
 
 
 def main():

@@ -2,6 +2,7 @@
 
 Standard library only. A test looks at exit status, report and the requests that the servers received."""
 
+import datetime
 import hashlib
 import json
 import os
@@ -25,6 +26,11 @@ SECRET_TOKEN = "maintainer-token"
 
 def sha256_of(name):
     return hashlib.sha256((RECORDED_PACKAGES / name).read_bytes()).hexdigest()
+
+
+def seconds_of(moment):
+    """The request log's time as seconds."""
+    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 
 class Result:
