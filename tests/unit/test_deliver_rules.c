@@ -286,6 +286,38 @@ static void test_lost_answers_item_by_item(void **state)
     }
 }
 
+/* From 4.80 a script of the repository can be the package itself. */
+static void test_a_script_as_a_package(void **state)
+{
+    (void)state;
+    struct world *world = world_new(NULL);
+    const char *arguments[] = {"--token",
+                               "maintainer=token-for-tests-only",
+                               "--token",
+                               "admin=the-admin",
+                               "--fleet-version",
+                               "4.85.0",
+                               NULL};
+    sim_server_restart(&world->sim, NULL, arguments);
+    size_t team = add_team(world, "Workstations");
+    struct software_item *script = add_package(world, team, "hello.sh");
+    script->kind = SOFTWARE_SCRIPT_PACKAGE;
+    script->url = NULL;
+    script->script = script_text("echo hello\n");
+    script->script.path = "lib/scripts/hello.sh";
+    add_package(world, team, "alpha_1.0_amd64.deb");
+    run_and_expect(world, team, "created created");
+    expect_converged(world);
+    /* It is carried over by a batch that is about the other item, and edited itself. */
+    world->items[team][1].self_service = true;
+    run_and_expect(world, team, "unchanged updated");
+    expect_converged(world);
+    script->self_service = true;
+    run_and_expect(world, team, "updated unchanged");
+    expect_converged(world);
+    world_free(world);
+}
+
 static void test_a_deadline_that_has_passed(void **state)
 {
     (void)state;
@@ -312,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_fields_that_the_server_ignores_are_not_sent_again),
         cmocka_unit_test(test_a_maintained_app_is_left_alone),
         cmocka_unit_test(test_lost_answers_item_by_item),
+        cmocka_unit_test(test_a_script_as_a_package),
         cmocka_unit_test(test_a_deadline_that_has_passed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
