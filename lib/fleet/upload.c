@@ -340,10 +340,12 @@ static int post_package(struct fleet *fleet, int64_t team_id, const struct uploa
     return 0;
 }
 
-/* "The selected package is for different software", "… a different file type": nothing was changed. */
+/* "The selected package is for different software", "… a different file type", or the title is gone: nothing
+ * was changed. */
 static bool is_for_another_title(const struct err *trouble)
 {
-    return trouble->class == ERR_SERVER && strstr(trouble->text, "different") != NULL;
+    return trouble->class == ERR_NOT_FOUND ||
+           (trouble->class == ERR_SERVER && strstr(trouble->text, "different") != NULL);
 }
 
 int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct upload_file *file,
@@ -351,11 +353,12 @@ int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct uplo
                          struct upload_result *out, struct err *e)
 {
     CLEANUP(call_cleanup) struct call call = {.status = 0};
+    const struct upload_file sent = *file;
     struct err trouble;
     err_init(&trouble);
     if (titles->likely != 0) {
         struct package_fields edit = as_edit(fields);
-        if (fleet_edit_package(fleet, team_id, titles->likely, file, &edit, &trouble) == 0) {
+        if (fleet_edit_package(fleet, team_id, titles->likely, &sent, &edit, &trouble) == 0) {
             *out = (struct upload_result){.title_id = titles->likely, .existed = true};
             return 0;
         }
@@ -363,10 +366,10 @@ int fleet_upload_package(struct fleet *fleet, int64_t team_id, const struct uplo
             return err_set(e, trouble.class, "%s", trouble.text);
         err_init(&trouble);
     }
-    if (post_package(fleet, team_id, file, fields, &call, out, &trouble) == 0)
+    if (post_package(fleet, team_id, &sent, fields, &call, out, &trouble) == 0)
         return 0;
     if (call.status != 409 || !call.refusal.is_fleet_json)
-        return explain(&call, file, &trouble, e);
+        return explain(&call, &sent, &trouble, e);
     struct existing existing = {titles, call.refusal.reason, trouble.text};
-    return edit_existing(fleet, team_id, file, fields, &existing, out, e);
+    return edit_existing(fleet, team_id, &sent, fields, &existing, out, e);
 }
