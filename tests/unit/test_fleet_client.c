@@ -206,6 +206,42 @@ static void test_one_list_that_can_not_be_read(void **state)
     client_end(&client);
 }
 
+#define PAGE(nth, id, more, count)                                                                           \
+    "{\"method\":\"GET\",\"path\":\"/software/titles\",\"nth\":" nth                                         \
+    ",\"do\":\"status\",\"status\":200,\"body\":"                                                            \
+    "{\"software_titles\":[{\"id\":" id ",\"name\":\"t" id                                                   \
+    "\",\"source\":\"deb_packages\",\"hash_sha256\":\"00\","                                                 \
+    "\"software_package\":{\"name\":\"t" id ".deb\"},\"app_store_app\":null}],\"count\":" count              \
+    ",\"meta\":{\"has_next_results\":" more "}}}"
+
+static void test_pages(void **state)
+{
+    (void)state;
+    /* The first look sees that there is more; then the pages are read from the first on. */
+    struct client client = observe_as("{\"api\":[" PAGE("1", "1", "true", "2") "," PAGE(
+                                          "2", "1", "true", "2") "," PAGE("3", "2", "false", "2") "]}",
+                                      world_token, both_teams, 1);
+    assert_int_equal(client.result, 0);
+    const struct observed_team *team = team_of(&client, "Workstations");
+    assert_null(team->error);
+    assert_int_equal(team->title_count, 2);
+    assert_string_equal(team->titles[1].file_name, "t2.deb");
+    assert_int_equal(sim_server_count(&client.world->sim, "GET", "/software/titles"), 3);
+    client_end(&client);
+}
+
+/* A row that is missing would be removed by a batch: such a list is never taken for the truth. */
+static void test_a_list_that_does_not_add_up(void **state)
+{
+    (void)state;
+    struct client client =
+        observe_as("{\"api\":[" PAGE("[1,2,3,4]", "1", "false", "2") "]}", world_token, both_teams, 1);
+    assert_int_equal(client.result, 0);
+    assert_non_null(strstr(team_of(&client, "Workstations")->error, "changes each time"));
+    assert_int_equal(team_of(&client, "Workstations")->title_count, 0);
+    client_end(&client);
+}
+
 static void test_teams_that_differ_in_case_only(void **state)
 {
     (void)state;
@@ -323,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_reads_that_go_wrong),
         cmocka_unit_test(test_a_user_of_one_team),
         cmocka_unit_test(test_one_list_that_can_not_be_read),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_a_list_that_does_not_add_up),
         cmocka_unit_test(test_teams_that_differ_in_case_only),
         cmocka_unit_test(test_a_stop_ends_reads_at_once),
         cmocka_unit_test(test_a_download_of_the_bytes),
