@@ -81,6 +81,8 @@ static int take(struct parser *parser, const struct setting *setting, const char
         return -1;
     }
     *before = by;
+    parser->settings->origins[index_of(setting)].kind =
+        by == GIVEN_BY_FLAG ? ORIGIN_FLAG : ORIGIN_ENVIRONMENT;
     return 0;
 }
 

@@ -163,16 +163,47 @@ static int check_default_files(struct load *load, const struct finder *finder, s
     return 0;
 }
 
-/* A misspelt --team would read as success. */
-static int check_chosen(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+static bool matches_any(const struct string_list *patterns, const char *name)
 {
-    const struct string_list *patterns = &load->options->teams;
+    for (size_t i = 0; i < patterns->count; i++)
+        if (fnmatch(patterns->items[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* A misspelt pattern would read as success. */
+static int check_patterns(struct load *load, const struct string_list *patterns, bool are_chosen,
+                          const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct string_list *excluded = &load->options->exclude_teams;
     for (size_t i = 0; patterns->is_set && i < patterns->count; i++) {
         size_t matches = 0;
+        size_t left = 0;
+        for (size_t k = 0; k < count; k++) {
+            bool is_match = sources[k].name != NULL && fnmatch(patterns->items[i], sources[k].name, 0) == 0;
+            matches += is_match;
+            left += is_match && !(are_chosen && matches_any(excluded, sources[k].name));
+        }
+        if (left == 0 && diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = NULL}, NULL, e,
+                                  matches == 0 ? "no team's name matches \"%s\""
+                                               : "exclude_teams leaves out all of \"%s\"",
+                                  patterns->items[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One that is for nobody leaves its team to the general settings. */
+static int check_guards(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct settings *settings = load->options->settings;
+    for (size_t i = 0; settings != NULL && !load->options->files.is_set && i < settings->guard_count; i++) {
+        bool has_team = false;
         for (size_t k = 0; k < count; k++)
-            matches += sources[k].name != NULL && fnmatch(patterns->items[i], sources[k].name, 0) == 0;
-        if (matches == 0 && diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = NULL}, NULL, e,
-                                     "no team's name matches \"%s\"", patterns->items[i]) < 0)
+            has_team = has_team || (sources[k].name != NULL &&
+                                    fnmatch(settings->guards[i].team, sources[k].name, 0) == 0);
+        if (!has_team && diagnose(load, DIAGNOSTIC_WARNING, NULL, settings->guards[i].place, NULL, e,
+                                  "no team's name matches the guard \"%s\"", settings->guards[i].team) < 0)
             return -1;
     }
     return 0;
@@ -180,12 +211,10 @@ static int check_chosen(struct load *load, const struct team_source *sources, si
 
 static bool is_chosen(const struct manifest_options *options, const char *name)
 {
-    if (!options->teams.is_set || name == NULL)
+    if (name == NULL)
         return true;
-    for (size_t i = 0; i < options->teams.count; i++)
-        if (fnmatch(options->teams.items[i], name, 0) == 0)
-            return true;
-    return false;
+    return (!options->teams.is_set || matches_any(&options->teams, name)) &&
+           !matches_any(&options->exclude_teams, name);
 }
 
 static int open_teams(struct load *load, const struct finder *finder, struct team_source *sources,
@@ -204,7 +233,9 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
         load->diagnostic_count = diagnostics;
         load->error_count = errors;
     }
-    if (check_chosen(load, sources, finder->count, e) < 0)
+    if (check_patterns(load, &load->options->teams, true, sources, finder->count, e) < 0 ||
+        check_patterns(load, &load->options->exclude_teams, false, sources, finder->count, e) < 0 ||
+        check_guards(load, sources, finder->count, e) < 0)
         return -1;
     return check_team_names(load, sources, finder->count, e);
 }
@@ -225,6 +256,11 @@ static int read_teams(struct load *load, struct team_source *sources, size_t cou
     return 0;
 }
 
+static bool takes_all(const struct manifest_options *options)
+{
+    return !options->files.is_set && !options->teams.is_set && options->exclude_teams.count == 0;
+}
+
 int manifest_load(const struct manifest_source *source, const struct manifest_options *options,
                   struct arena *arena, struct desired *out, struct err *e)
 {
@@ -237,7 +273,9 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
     struct team_source *sources = arena_alloc_array(arena, finder.count, sizeof *sources, e);
     if (sources == NULL || open_teams(&load, &finder, sources, e) < 0 ||
         read_teams(&load, sources, finder.count, &result, e) < 0 ||
-        check_default_files(&load, &finder, e) < 0 || diagnose_finish(&load, &result, e) < 0)
+        check_default_files(&load, &finder, e) < 0 ||
+        backups_apply(&load, result.teams, result.team_count, takes_all(options), e) < 0 ||
+        diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.secrets = load.secrets;
     result.secret_count = load.secret_count;

@@ -20,6 +20,8 @@ struct manifest_options {
     const char *subdir;       /* "": the root */
     struct string_list files; /* exactly these files (globs); not set: found as docs/manifests.md says */
     struct string_list teams; /* only teams whose name matches one of these globs; not set: all */
+    struct string_list exclude_teams; /* but none whose name matches one of these */
+    const struct settings *settings;  /* for what tender.yml says of sources; NULL: nothing */
     int64_t max_document_bytes;
     /* The environment for $VARIABLES. Returns NULL where unset. */
     const char *(*variable)(void *context, const char *name);

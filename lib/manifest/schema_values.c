@@ -63,9 +63,15 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
 {
     char shown[SHOWN_BYTES];
     bool has_blank = strpbrk(url, " \t\r\n") != NULL;
-    if (url_is_http(url) && !has_blank)
+    const struct settings *settings = value->load->options->settings;
+    bool is_allowed = settings == NULL || settings_allows_source(settings, url);
+    if (url_is_http(url) && !has_blank && is_allowed)
         return 0;
     value->entry->has_errors = true;
+    if (url_is_http(url) && !has_blank)
+        return diagnose_error(value->load, node, "add its prefix there, or use another URL", e,
+                              "\"%s\": %s is below no prefix of \"allowed_sources\"", value->field->key,
+                              diagnose_value(node, shown));
     return diagnose_error(value->load, node, NULL, e, "\"%s\": %s %s", value->field->key,
                           diagnose_value(node, shown),
                           has_blank ? "holds a blank; in a URL it is written %20"

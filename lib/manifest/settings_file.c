@@ -79,13 +79,17 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
 }
 
 static int set_value(struct settings_reader *reader, const struct setting *setting,
-                     const struct yaml_node *value, struct err *e)
+                     const struct yaml_pair *pair, struct err *e)
 {
+    const struct yaml_node *value = pair->value;
     struct settings checked_only = *reader->settings;
     bool is_taken = !reader->already_set(reader->context, setting->name);
     struct settings *settings = is_taken ? reader->settings : &checked_only;
+    settings->origins[setting - settings_table] = (struct setting_origin){ORIGIN_FILE, pair->key->line};
     if (setting->type != SETTING_LIST || value->kind != YAML_SEQUENCE)
         return settings_set_one(reader, settings, setting, value, e);
+    /* An empty list is one that was given, too. */
+    ((struct string_list *)((char *)settings + setting->offset))->is_set = true;
     for (size_t i = 0; i < value->count; i++)
         if (settings_set_one(reader, settings, setting, value->items[i], e) < 0)
             return -1;
@@ -151,7 +155,7 @@ static int read_pair(struct settings_reader *reader, const struct yaml_node *roo
     if (!setting->in_file)
         return diagnose_error(reader->load, key, NULL, e, "\"%s\" can't be set in %s: use %s or --%s",
                               key->text, file_name, setting->environment, setting->name);
-    return yaml_is_null(root->pairs[at].value) ? 0 : set_value(reader, setting, root->pairs[at].value, e);
+    return yaml_is_null(root->pairs[at].value) ? 0 : set_value(reader, setting, &root->pairs[at], e);
 }
 
 static int read_root(struct settings_reader *reader, const struct yaml_node *root, struct err *e)

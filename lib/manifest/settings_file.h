@@ -32,7 +32,7 @@ struct settings_rules {
     bool (*takes)(const struct setting *setting);
     int (*read)(struct settings_reader *reader, const struct yaml_node *value, struct err *e);
 };
-enum { RULES_SOURCES, RULES_MIRRORS, RULES_COUNT };
+enum { RULES_SOURCES, RULES_MIRRORS, RULES_BACKUPS, RULES_GUARDS, RULES_COUNT };
 extern const struct settings_rules settings_rules_table[RULES_COUNT];
 extern const size_t settings_rules_count;
 
@@ -55,10 +55,19 @@ int settings_second_time(struct settings_reader *reader, const struct yaml_node 
 int settings_read_text(struct settings_reader *reader, const struct yaml_node *node, const char *key,
                        const char **out, struct err *e) MUST_CHECK;
 
-/* settings_sources.c, settings_rules.c: read when all other settings are known. */
+/* settings_rules.c, settings_urls.c: read when all other settings are known. */
 int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value,
                           struct err *e) MUST_CHECK;
 int settings_read_mirrors(struct settings_reader *reader, const struct yaml_node *value,
                           struct err *e) MUST_CHECK;
+int settings_read_backups(struct settings_reader *reader, const struct yaml_node *value,
+                          struct err *e) MUST_CHECK;
+int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value,
+                         struct err *e) MUST_CHECK;
+/* The pairs of a rule that is a mapping: texts go to `targets` (as many as `rules` has), settings to
+ * `settings`. */
+int settings_read_rule(struct settings_reader *reader, const struct yaml_node *mapping,
+                       const struct settings_rules *rules, const char **const targets[],
+                       struct settings *settings, struct err *e) MUST_CHECK;
 
 #endif

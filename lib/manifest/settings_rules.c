@@ -1,4 +1,5 @@
-/* The table of tender.yml's rules, and those that map a text to a list of URLs. */
+/* The table of tender.yml's rules, and those that are lists of mappings: what holds for sources, and what
+ * pruning may do in single teams. */
 #include "base/text.h"
 #include "base/url.h"
 #include "manifest/settings_file.h"
@@ -16,6 +17,14 @@ static const struct rule_text source_texts[] = {
     {"password", "For basic authentication; take it from a variable"},
 };
 
+static bool is_guard(const struct setting *setting)
+{
+    return text_equal(setting->name, "prune") || text_equal(setting->name, "allow-empty") ||
+           text_equal(setting->name, "max-removals");
+}
+
+static const struct rule_text guard_texts[] = {{"team", "A glob for the teams' names"}};
+
 const struct settings_rules settings_rules_table[RULES_COUNT] = {
     [RULES_SOURCES] = {.key = "sources",
                        .one = "source",
@@ -28,75 +37,146 @@ const struct settings_rules settings_rules_table[RULES_COUNT] = {
                        .one = "mirror",
                        .help = "What lies below a URL prefix lies below these prefixes too",
                        .read = settings_read_mirrors},
+    [RULES_BACKUPS] = {.key = "backup_urls",
+                       .one = "backup",
+                       .help = "Where else the bytes of a package lie, by its package file or its URL",
+                       .read = settings_read_backups},
+    [RULES_GUARDS] = {.key = "guards",
+                      .one = "guard",
+                      .help = "What pruning may do in the teams whose name matches; the first one counts",
+                      .text_count = ARRAY_LENGTH(guard_texts),
+                      .texts = guard_texts,
+                      .takes = is_guard,
+                      .read = settings_read_guards},
 };
 const size_t settings_rules_count = RULES_COUNT;
 
-/* Where a prefix ends and a URL's own part begins must be certain. */
-static int check_prefix(struct settings_reader *reader, const struct yaml_node *node, const char *prefix,
-                        struct err *e)
+static int read_rule_pair(struct settings_reader *reader, const struct yaml_node *mapping, size_t at,
+                          const struct settings_rules *rules, const char **const targets[],
+                          struct settings *settings, struct err *e)
 {
-    char shown[URL_TEXT_BYTES];
-    if (url_is_http(prefix) && strpbrk(prefix, "?# \t\r\n") == NULL)
-        return 0;
-    return diagnose_error(reader->load, node, NULL, e,
-                          "the prefix %s must begin with http:// or https:// and a host, without \"?\" and "
-                          "\"#\"",
-                          url_redact(prefix, shown, sizeof shown));
+    const struct yaml_node *key = mapping->pairs[at].key;
+    const struct yaml_node *value = mapping->pairs[at].value;
+    if (key->kind != YAML_SCALAR)
+        return settings_unknown_key(reader, key, rules, e);
+    const struct yaml_node *first = settings_earlier_key(mapping, at);
+    if (first != NULL)
+        return settings_second_time(reader, key, first, e);
+    for (size_t i = 0; i < rules->text_count; i++)
+        if (strcmp(rules->texts[i].key, key->text) == 0)
+            return yaml_is_null(value) ? 0 : settings_read_text(reader, value, key->text, targets[i], e);
+    const struct setting *setting = settings_find_key(key->text);
+    if (setting == NULL || !setting->in_file || !rules->takes(setting))
+        return settings_unknown_key(reader, key, rules, e);
+    settings->origins[setting - settings_table] = (struct setting_origin){ORIGIN_FILE, key->line};
+    return yaml_is_null(value) ? 0 : settings_set_one(reader, settings, setting, value, e);
 }
 
-/* A list of prefixes, or one. */
-static int read_prefixes(struct settings_reader *reader, const struct yaml_node *value, const char *name,
-                         struct string_list *out, struct err *e)
+int settings_read_rule(struct settings_reader *reader, const struct yaml_node *mapping,
+                       const struct settings_rules *rules, const char **const targets[],
+                       struct settings *settings, struct err *e)
 {
-    bool is_single = value->kind == YAML_SCALAR;
-    if (value->kind == YAML_MAPPING || yaml_is_null(value))
-        return diagnose_error(reader->load, value, NULL, e, "\"%s\" must map each prefix to a list of URLs",
-                              name);
-    size_t count = is_single ? 1 : value->count;
-    const char **items = arena_alloc_array(reader->load->arena, count, sizeof *items, e);
-    if (items == NULL)
-        return -1;
-    out->is_set = true;
-    out->items = items;
-    for (size_t i = 0; i < count; i++) {
-        const struct yaml_node *node = is_single ? value : value->items[i];
-        const char *text = NULL;
-        if (settings_read_text(reader, node, name, &text, e) < 0)
+    for (size_t i = 0; i < mapping->count; i++)
+        if (read_rule_pair(reader, mapping, i, rules, targets, settings, e) < 0)
             return -1;
-        if (text == NULL)
-            continue;
-        items[out->count++] = text;
-        if (check_prefix(reader, node, text, e) < 0)
-            return -1;
-    }
     return 0;
 }
 
-int settings_read_mirrors(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
+static int check_rule(struct settings_reader *reader, const struct yaml_node *node,
+                      const struct source_rule *rule, struct err *e)
 {
-    if (value->kind != YAML_MAPPING)
-        return diagnose_error(reader->load, value, NULL, e,
-                              "\"mirrors\" must map each prefix to a list of URLs, and is %s",
-                              yaml_kind_text(value));
-    struct mirror_rule *mirrors = arena_alloc_array(reader->load->arena, value->count, sizeof *mirrors, e);
-    if (mirrors == NULL)
+    char shown[URL_TEXT_BYTES];
+    if (rule->prefix == NULL)
+        return diagnose_error(reader->load, node, NULL, e, "a source needs \"prefix\": how its URLs begin");
+    if (!url_is_http(rule->prefix))
+        return diagnose_error(reader->load, node, NULL, e,
+                              "the prefix %s must begin with http:// or https:// and a host",
+                              url_redact(rule->prefix, shown, sizeof shown));
+    const char *colon = rule->header == NULL ? NULL : strchr(rule->header, ':');
+    if (rule->header != NULL &&
+        (colon == NULL || colon == rule->header || strpbrk(rule->header, "\r\n") != NULL))
+        return diagnose_error(reader->load, node, NULL, e,
+                              "\"header\" must read \"Name: value\", in one line");
+    return 0;
+}
+
+static int read_source(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
+{
+    if (node->kind != YAML_MAPPING)
+        return diagnose_error(reader->load, node, NULL, e,
+                              "a source must be a mapping with \"prefix\", not %s", yaml_kind_text(node));
+    struct settings retry = *reader->settings;
+    struct source_rule rule = {.prefix = NULL};
+    size_t errors = reader->load->error_count;
+    const char **const targets[] = {&rule.prefix, &rule.header, &rule.username, &rule.password};
+    if (settings_read_rule(reader, node, &settings_rules_table[RULES_SOURCES], targets, &retry, e) < 0 ||
+        check_rule(reader, node, &rule, e) < 0)
         return -1;
-    size_t count = 0;
-    for (size_t i = 0; i < value->count; i++) {
-        const struct yaml_node *key = value->pairs[i].key;
-        const struct yaml_node *first = settings_earlier_key(value, i);
-        struct mirror_rule rule = {.prefix = NULL};
-        size_t errors = reader->load->error_count;
-        if (first != NULL && settings_second_time(reader, key, first, e) < 0)
+    if (reader->load->error_count > errors)
+        return 0;
+    rule.retry = retry.retry;
+    reader->settings->sources[reader->settings->source_count++] = rule;
+    return 0;
+}
+
+int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
+{
+    if (value->kind != YAML_SEQUENCE)
+        return diagnose_error(reader->load, value, NULL, e, "\"sources\" must be a list, not %s",
+                              yaml_kind_text(value));
+    reader->settings->sources =
+        arena_alloc_array(reader->load->arena, value->count, sizeof *reader->settings->sources, e);
+    if (reader->settings->sources == NULL)
+        return -1;
+    for (size_t i = 0; i < value->count; i++)
+        if (read_source(reader, value->items[i], e) < 0)
             return -1;
-        if (settings_read_text(reader, key, "mirrors", &rule.prefix, e) < 0 ||
-            (rule.prefix != NULL && check_prefix(reader, key, rule.prefix, e) < 0) ||
-            read_prefixes(reader, value->pairs[i].value, "mirrors", &rule.replacements, e) < 0)
+    return 0;
+}
+
+/* By a flag or the environment: they win over what tender.yml says of single teams, too. */
+static bool is_given(const struct settings_reader *reader, const char *name)
+{
+    return reader->already_set(reader->context, name);
+}
+
+static int read_guard(struct settings_reader *reader, const struct yaml_node *node, struct guard_rule *rule,
+                      struct err *e)
+{
+    if (node->kind != YAML_MAPPING)
+        return diagnose_error(reader->load, node, NULL, e, "a guard must be a mapping with \"team\", not %s",
+                              yaml_kind_text(node));
+    struct settings own = *reader->settings;
+    rule->place = yaml_place(node);
+    const struct setting *prune = settings_find("prune");
+    own.origins[prune - settings_table].kind = ORIGIN_DEFAULT;
+    const char **const targets[] = {&rule->team};
+    if (settings_read_rule(reader, node, &settings_rules_table[RULES_GUARDS], targets, &own, e) < 0)
+        return -1;
+    bool says_prune = own.origins[prune - settings_table].kind == ORIGIN_FILE;
+    if (says_prune && !is_given(reader, "prune") && !is_given(reader, "prune-team"))
+        rule->prune = own.prune ? TRISTATE_TRUE : TRISTATE_FALSE;
+    rule->allow_empty = is_given(reader, "allow-empty") ? reader->settings->allow_empty : own.allow_empty;
+    rule->max_removals = is_given(reader, "max-removals") ? reader->settings->max_removals : own.max_removals;
+    if (rule->team != NULL)
+        return 0;
+    return diagnose_error(reader->load, node, NULL, e,
+                          "a guard needs \"team\": which teams it is for, by name or glob");
+}
+
+int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
+{
+    if (value->kind != YAML_SEQUENCE)
+        return diagnose_error(reader->load, value, NULL, e, "\"guards\" must be a list, not %s",
+                              yaml_kind_text(value));
+    struct guard_rule *guards = arena_alloc_array(reader->load->arena, value->count, sizeof *guards, e);
+    if (guards == NULL)
+        return -1;
+    for (size_t i = 0; i < value->count; i++)
+        if (read_guard(reader, value->items[i], &guards[i], e) < 0)
             return -1;
-        if (reader->load->error_count == errors && rule.prefix != NULL)
-            mirrors[count++] = rule;
-    }
-    reader->settings->mirrors = mirrors;
-    reader->settings->mirror_count = count;
+    reader->settings->guards = guards;
+    while (reader->settings->guard_count < value->count && guards[reader->settings->guard_count].team != NULL)
+        reader->settings->guard_count++;
     return 0;
 }

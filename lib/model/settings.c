@@ -141,6 +141,18 @@ static int append_to_list(struct string_list *list, const char *text, struct are
     return 0;
 }
 
+/* A list of URLs is one of prefixes: where one ends and a URL's own part begins must be certain. */
+static int check_prefix(const char *text, const char *where, struct err *e)
+{
+    char shown[URL_TEXT_BYTES];
+    if (url_is_http(text) && strpbrk(text, "?# \t\r\n") == NULL)
+        return 0;
+    return err_set(
+        e, ERR_CONFIG,
+        "%s: the prefix %s must begin with http:// or https:// and a host, without \"?\" and \"#\"", where,
+        url_redact(text, shown, sizeof shown));
+}
+
 static int set_text(const struct setting *setting, void *field, const char *text, const char *where,
                     struct arena *arena, struct err *e)
 {
@@ -236,6 +248,8 @@ int settings_set(struct settings *settings, const struct setting *setting, const
     case SETTING_SECRET:
         return set_text(setting, field, text, where, arena, e);
     case SETTING_LIST:
+        if (text_equal(setting->value_name, "URL") && check_prefix(text, where, e) < 0)
+            return -1;
         return append_to_list(field, text, arena, e);
     case SETTING_SWITCH:
     case SETTING_STRATEGY:
@@ -267,9 +281,12 @@ int settings_init(struct settings *settings, struct err *e)
 
 static void list_text(const struct string_list *list, char *out, size_t size)
 {
+    char shown[URL_TEXT_BYTES];
     size_t used = 0;
     for (size_t i = 0; i < list->count && used < size; i++) {
-        int length = snprintf(out + used, size - used, "%s%s", i > 0 ? "," : "", list->items[i]);
+        const char *item = list->items[i];
+        item = strstr(item, "://") == NULL ? item : url_redact(item, shown, sizeof shown);
+        int length = snprintf(out + used, size - used, "%s%s", i > 0 ? "," : "", item);
         if (length < 0)
             return;
         used += (size_t)length;
@@ -314,6 +331,27 @@ const char *settings_text(const struct settings *settings, const struct setting 
         break;
     case SETTING_JITTER:
         snprintf(out, size, "%s", jitter_names[*(const enum retry_jitter *)field]);
+        break;
+    }
+    return out;
+}
+
+const char *settings_origin_text(const struct settings *settings, const struct setting *setting, char *out,
+                                 size_t size)
+{
+    const struct setting_origin *origin = &settings->origins[setting - settings_table];
+    switch (origin->kind) {
+    case ORIGIN_DEFAULT:
+        snprintf(out, size, "default");
+        break;
+    case ORIGIN_FILE:
+        snprintf(out, size, "tender.yml:%d", origin->line);
+        break;
+    case ORIGIN_ENVIRONMENT:
+        snprintf(out, size, "%s", setting->environment);
+        break;
+    case ORIGIN_FLAG:
+        snprintf(out, size, "--%s", setting->name);
         break;
     }
     return out;

@@ -38,6 +38,24 @@ struct mirror_rule {
     struct string_list replacements; /* in the order to try them */
 };
 
+/* From tender.yml's `backup_urls`: where else the bytes of one package lie. One of the first two is set. */
+struct backup_rule {
+    const char *package_file; /* from the repository's root */
+    const char *url;
+    struct string_list urls;
+    struct place place; /* of the rule */
+};
+
+/* From tender.yml's `guards`: what pruning may do in teams whose name matches the glob; the first one that
+ * matches counts. */
+struct guard_rule {
+    const char *team;
+    enum tristate prune; /* absent: as `prune` and `prune_teams` say */
+    bool allow_empty;    /* the general one where the rule does not say it; as the next one */
+    int64_t max_removals;
+    struct place place; /* of the rule */
+};
+
 struct limits {
     int64_t parallel; /* downloads at once */
     int64_t parallel_per_host;
@@ -59,6 +77,13 @@ struct limits {
     int64_t repository_timeout_ms; /* the whole of one git fetch */
 };
 
+enum setting_origin_kind { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
+struct setting_origin {
+    enum setting_origin_kind kind;
+    int line; /* in tender.yml */
+};
+enum { SETTINGS_MOST = 128 };
+
 struct settings {
     /* the server */
     const char *fleet_url;
@@ -68,12 +93,14 @@ struct settings {
     const char *repository; /* URL or path; NULL: --dir */
     const char *revision;   /* with repository: branch, tag or commit; NULL: the remote's HEAD */
     const char *git_username;
-    const char *git_password; /* secret */
-    const char *directory;    /* --dir */
-    const char *commit;       /* with directory: a commit of it; NULL: its files as they lie */
-    const char *subdir;       /* "" : the root */
-    struct string_list files; /* -f, or `files:`: globs from the root */
-    struct string_list teams; /* --team: globs */
+    const char *git_password;         /* secret */
+    const char *directory;            /* --dir */
+    const char *commit;               /* with directory: a commit of it; NULL: its files as they lie */
+    const char *subdir;               /* "" : the root */
+    struct string_list files;         /* -f, or `files:`: globs from the root */
+    struct string_list teams;         /* --team: globs */
+    struct string_list exclude_teams; /* globs; they win over `teams` */
+    const char *changed_since;        /* only teams that differ from this revision; NULL: all */
     /* places */
     const char *state_dir;
     const char *cache_dir; /* NULL: state_dir/cache */
@@ -83,6 +110,8 @@ struct settings {
     bool allow_empty;
     int64_t max_removals;
     int64_t max_removals_run;
+    size_t guard_count;
+    const struct guard_rule *guards;
     bool create_teams;
     bool full;    /* read every title's details */
     bool relearn; /* send assumed fields once, to learn the defaults */
@@ -95,6 +124,8 @@ struct settings {
     struct source_rule *sources;
     size_t mirror_count;
     const struct mirror_rule *mirrors;
+    size_t backup_count;
+    const struct backup_rule *backups;
     struct string_list allowed_sources; /* URL prefixes; not set: every source is allowed */
     /* the loop */
     int64_t interval_ms;
@@ -106,6 +137,8 @@ struct settings {
     const char *format;      /* "text", "json", … */
     const char *color;       /* "auto", "always", "never" */
     bool detailed_exitcode;
+    /* Where each setting of the table comes from, by its index. */
+    struct setting_origin origins[SETTINGS_MOST];
 };
 
 enum setting_type {
@@ -160,6 +193,9 @@ int settings_set(struct settings *settings, const struct setting *setting, const
 /* The value as text, as settings_set takes it; secrets as "***"; "" if unset. Into out. */
 const char *settings_text(const struct settings *settings, const struct setting *setting, char *out,
                           size_t size);
+/* "--parallel", "TENDER_PARALLEL", "tender.yml:3", "default": where the value comes from. Returns out. */
+const char *settings_origin_text(const struct settings *settings, const struct setting *setting, char *out,
+                                 size_t size);
 /* The rule of the longest prefix that matches at a path boundary, with the same scheme, host and port; NULL
  * if none. */
 const struct source_rule *settings_source_for(const struct settings *settings, const char *url);

@@ -6,8 +6,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What holds for the team: its rule, or the general settings. */
+static struct guard_rule guard_of(const struct plan_options *options, const struct desired_team *team)
+{
+    for (size_t i = 0; i < options->guard_count; i++)
+        if (fnmatch(options->guards[i].team, team->name, 0) == 0)
+            return options->guards[i];
+    return (struct guard_rule){.allow_empty = options->allow_empty, .max_removals = options->max_removals};
+}
+
 static bool prunes(const struct plan_options *options, const struct desired_team *team)
 {
+    enum tristate own = guard_of(options, team).prune;
+    if (own != TRISTATE_ABSENT)
+        return own == TRISTATE_TRUE;
     if (options->prune)
         return true;
     for (size_t i = 0; i < options->prune_teams.count; i++)
@@ -82,7 +94,7 @@ static int guard_in_use(const struct planner *planner, const struct team_work *w
 static int guard_team_limit(const struct planner *planner, const struct team_work *work, const char **out,
                             struct err *e)
 {
-    int64_t limit = planner->input->options->max_removals;
+    int64_t limit = guard_of(planner->input->options, work->team->desired).max_removals;
     size_t count = count_removable(work->team);
     if ((int64_t)count <= limit)
         return 0;
@@ -99,7 +111,7 @@ static int guard_empty(const struct planner *planner, const struct team_work *wo
     for (size_t i = 0; i < work->candidate_count; i++)
         if (work->candidates[i].title != NULL || work->candidates[i].item->action == PLAN_CREATE)
             return 0;
-    if (!planner->input->options->allow_empty)
+    if (!guard_of(planner->input->options, work->team->desired).allow_empty)
         *out = "they would leave the team without any package; allow_empty permits that";
     return 0;
 }

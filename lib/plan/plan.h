@@ -14,7 +14,9 @@ struct plan_options {
     bool prune, allow_empty, create_teams, relearn, full;
     struct string_list prune_teams; /* globs */
     int64_t max_removals, max_removals_run;
-    int64_t now_wall_ms; /* for "once a day" */
+    size_t guard_count;
+    const struct guard_rule *guards; /* for teams whose name matches: the first one counts */
+    int64_t now_wall_ms;             /* for "once a day" */
 };
 
 /* What is known of the bytes behind an item's sources, from probes (first plan) or from the fetch (second

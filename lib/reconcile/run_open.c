@@ -84,6 +84,8 @@ int run_read_manifests(struct run *run, struct err *e)
         return err_set(e, ERR_CONFIG, "tender.yml has errors; nothing is done until they are mended");
     options.files = run->settings->files;
     options.teams = run->settings->teams;
+    options.exclude_teams = run->settings->exclude_teams;
+    options.settings = run->settings;
     options.max_document_bytes = run->settings->limits.max_document_bytes;
     if (manifest_load(&run->source, &options, run->arena, run->desired, e) < 0)
         return -1;
@@ -180,7 +182,7 @@ void run_open_memory(struct run *run)
  * removed. */
 static bool needs_setup_experience(const struct run *run, const struct desired_team *team)
 {
-    if (run->settings->prune || run->settings->prune_teams.count > 0)
+    if (run->settings->prune || run->settings->prune_teams.count > 0 || run->settings->guard_count > 0)
         return true;
     for (size_t i = 0; i < team->packages.count; i++)
         if (team->packages.items[i].setup_experience != TRISTATE_ABSENT)
@@ -234,6 +236,8 @@ static void set_plan_options(struct run *run)
         .prune_teams = settings->prune_teams,
         .max_removals = settings->max_removals,
         .max_removals_run = settings->max_removals_run,
+        .guard_count = settings->guard_count,
+        .guards = settings->guards,
         .now_wall_ms = clock->wall_ms(clock->context),
     };
 }

@@ -44,13 +44,16 @@ static int run(struct archive *archive, struct buf *out, struct err *e)
 {
     CLEANUP(arena_cleanup) struct arena *arena = arena_new(256 * 1024 * 1024);
     const struct manifest_source source = archive_source(archive);
-    const struct manifest_options options = {
-        .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
+    struct manifest_options options = {.subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
     struct settings settings;
     struct desired desired = {.team_count = 0};
     if (arena == NULL || settings_init(&settings, e) < 0 ||
-        manifest_load_settings(&source, &options, none_is_set, NULL, &settings, arena, &desired, e) < 0 ||
-        manifest_load(&source, &options, arena, &desired, e) < 0)
+        manifest_load_settings(&source, &options, none_is_set, NULL, &settings, arena, &desired, e) < 0)
+        return -1;
+    options.teams = settings.teams;
+    options.exclude_teams = settings.exclude_teams;
+    options.settings = &settings;
+    if (manifest_load(&source, &options, arena, &desired, e) < 0)
         return -1;
     for (size_t i = 0; i < desired.diagnostic_count; i++) {
         char line[LINE_BYTES];

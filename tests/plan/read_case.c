@@ -418,11 +418,30 @@ static void read_known(const json_t *known, struct arena *arena, struct golden_c
     }
 }
 
+static void read_guards(const json_t *array, struct arena *arena, struct plan_options *out)
+{
+    struct guard_rule *guards = must(arena_alloc_array(arena, json_array_size(array), sizeof *guards, &e));
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *object = json_array_get(array, i);
+        CHECK_KEYS(object, "team", "prune", "allow_empty", "max_removals");
+        guards[i] = (struct guard_rule){
+            .team = text_of(object, "team", "*"),
+            .prune = json_object_get(object, "prune") == NULL ? TRISTATE_ABSENT
+                     : truth_of(object, "prune")              ? TRISTATE_TRUE
+                                                              : TRISTATE_FALSE,
+            .allow_empty = truth_of(object, "allow_empty"),
+            .max_removals = number_of(object, "max_removals", out->max_removals),
+        };
+    }
+    out->guards = guards;
+    out->guard_count = json_array_size(array);
+}
+
 static void read_options(const json_t *object, struct arena *arena, struct plan_options *out)
 {
     if (object != NULL)
         CHECK_KEYS(object, "prune", "allow_empty", "create_teams", "relearn", "full", "prune_teams",
-                   "max_removals", "max_removals_run");
+                   "max_removals", "max_removals_run", "guards");
     *out = (struct plan_options){
         .prune = truth_of(object, "prune"),
         .allow_empty = truth_of(object, "allow_empty"),
@@ -434,6 +453,7 @@ static void read_options(const json_t *object, struct arena *arena, struct plan_
         .max_removals_run = number_of(object, "max_removals_run", 25),
         .now_wall_ms = INT64_C(1000) * HOUR_MS,
     };
+    read_guards(json_object_get(object, "guards"), arena, out);
 }
 
 void case_read(const char *path, struct arena *arena, struct golden_case *out)

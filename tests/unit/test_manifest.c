@@ -53,8 +53,12 @@ static struct loaded load_with(const char *text, struct manifest_options options
     options.variable = variable;
     if (settings_init(&loaded.settings, &e) < 0 ||
         manifest_load_settings(&source, &options, parallel_is_set, NULL, &loaded.settings, loaded.arena,
-                               &loaded.desired, &e) < 0 ||
-        manifest_load(&source, &options, loaded.arena, &loaded.desired, &e) < 0)
+                               &loaded.desired, &e) < 0)
+        fail_msg("%s", e.text);
+    options.settings = &loaded.settings;
+    if (loaded.settings.exclude_teams.is_set)
+        options.exclude_teams = loaded.settings.exclude_teams;
+    if (manifest_load(&source, &options, loaded.arena, &loaded.desired, &e) < 0)
         fail_msg("%s", e.text);
     return loaded;
 }
@@ -416,6 +420,60 @@ static void test_settings(void **state)
     done(&loaded);
 }
 
+static void test_backups(void **state)
+{
+    (void)state;
+    struct loaded loaded =
+        load("== tender.yml\nbackup_urls:\n  lib/a.yml: [https://b.example.com/a1, $HOST/a]\n"
+             "  ./lib/b.yml: https://b.example.com/b\n"
+             "  https://p.example.com/a:\n    - https://b.example.com/a1\n"
+             "    - https://b.example.com/a2\n"
+             "== teams/a.yml\nname: A\nsoftware:\n  packages:\n    - path: ../lib/a.yml\n"
+             "    - path: ../lib/b.yml\n    - url: https://p.example.com/c\n"
+             "== teams/b.yml\nname: B\nsoftware:\n  packages:\n"
+             "    - url: https://p.example.com/a\n"
+             "== lib/a.yml\nurl: https://p.example.com/a\n"
+             "== lib/b.yml\nurl: https://p.example.com/b\nbackup_urls: [https://b.example.com/own]\n");
+    const struct software_item *items = loaded.desired.teams[0].packages.items;
+    assert_int_equal(items[0].backup_urls.count, 2); /* neither its own URL nor the same one twice */
+    assert_string_equal(items[0].backup_urls.items[0], "https://b.example.com/a1");
+    assert_string_equal(items[0].backup_urls.items[1], "https://b.example.com/a2");
+    assert_int_equal(items[1].backup_urls.count, 2);
+    assert_string_equal(items[1].backup_urls.items[0],
+                        "https://b.example.com/own"); /* the package's come first */
+    assert_string_equal(items[1].backup_urls.items[1], "https://b.example.com/b");
+    assert_int_equal(items[2].backup_urls.count, 0);
+    assert_int_equal(loaded.desired.teams[1].packages.items[0].backup_urls.count, 2);
+    done(&loaded);
+}
+
+static void test_guards(void **state)
+{
+    (void)state;
+    struct loaded loaded = load("== tender.yml\nmax_removals: 7\nallow_empty: true\nguards:\n"
+                                "  - team: '[!B]*'\n    prune: true\n    max_removals: 2\n"
+                                "  - {team: A, allow_empty: false}\n  - {team: B, prune: 'no'}\n"
+                                "exclude_teams: [B]\n== teams/a.yml\nname: A\n== teams/b.yml\nname: B\n");
+    const struct guard_rule *guards = loaded.settings.guards;
+    assert_int_equal(loaded.settings.guard_count, 3);
+    assert_string_equal(guards[0].team, "[!B]*");
+    assert_int_equal(guards[0].prune, TRISTATE_TRUE);
+    assert_int_equal(guards[0].max_removals, 2);
+    assert_true(guards[0].allow_empty);
+    assert_int_equal(guards[1].prune, TRISTATE_ABSENT);
+    assert_false(guards[1].allow_empty);
+    assert_int_equal(guards[1].max_removals, 7);
+    assert_int_equal(guards[2].prune, TRISTATE_FALSE);
+    assert_int_equal(loaded.desired.team_count, 1); /* B is left out */
+    char origin[64];
+    const struct settings *settings = &loaded.settings;
+    assert_string_equal(settings_origin_text(settings, settings_find("max-removals"), origin, sizeof origin),
+                        "tender.yml:1");
+    assert_string_equal(settings_origin_text(settings, settings_find("prune"), origin, sizeof origin),
+                        "default");
+    done(&loaded);
+}
+
 static void test_mirrors(void **state)
 {
     (void)state;
@@ -480,6 +538,8 @@ int main(void)
         cmocka_unit_test(test_setup_experience),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_mirrors),
+        cmocka_unit_test(test_backups),
+        cmocka_unit_test(test_guards),
         cmocka_unit_test(test_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
