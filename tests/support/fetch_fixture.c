@@ -18,19 +18,20 @@ static void must(bool condition, const char *what)
 static int64_t skipping_monotonic_ms(void *context)
 {
     const struct fetch_fixture *fixture = context;
-    return clock_system()->monotonic_ms(NULL) + fixture->skipped_ms;
+    return clock_system()->monotonic_ms(NULL) + __atomic_load_n(&fixture->skipped_ms, __ATOMIC_SEQ_CST);
 }
 
 static int64_t skipping_wall_ms(void *context)
 {
     const struct fetch_fixture *fixture = context;
-    return clock_system()->wall_ms(NULL) + fixture->skipped_ms;
+    return clock_system()->wall_ms(NULL) + __atomic_load_n(&fixture->skipped_ms, __ATOMIC_SEQ_CST);
 }
 
 static void skip(void *context, int64_t duration_ms)
 {
     struct fetch_fixture *fixture = context;
-    fixture->skipped_ms += duration_ms;
+    /* A server's threads may read the same clock. */
+    __atomic_fetch_add(&fixture->skipped_ms, duration_ms, __ATOMIC_SEQ_CST);
 }
 
 static double fixed_jitter(void *context)

@@ -2,6 +2,8 @@
 #include "scripted_server.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -35,7 +38,9 @@ struct scripted_server {
     bool is_stopping;
     size_t threads;
     struct connection connections[MAX_CONNECTIONS];
-    char *heads[MAX_REQUESTS];
+    struct script_record records[MAX_REQUESTS];
+    const struct clock *clock;
+    void (*rewrite)(char *head, size_t size);
     char *head_pool; /* mapped */
     size_t head_pool_used;
     size_t head_count;
@@ -84,7 +89,7 @@ static bool read_head(int socket, char head[HEAD_BYTES])
     return false;
 }
 
-static const char *header_in(const char *head, const char *name, char *out, size_t size)
+const char *scripted_server_header(const char *head, const char *name, char *out, size_t size)
 {
     size_t length = strlen(name);
     for (const char *line = strstr(head, "\r\n"); line != NULL; line = strstr(line + 2, "\r\n")) {
@@ -100,7 +105,7 @@ static const char *header_in(const char *head, const char *name, char *out, size
 static void drop_request_body(int socket, const char *head)
 {
     char text[64], bytes[4096];
-    if (header_in(head, "Content-Length", text, sizeof text) == NULL)
+    if (scripted_server_header(head, "Content-Length", text, sizeof text) == NULL)
         return;
     for (long long left = atoll(text); left > 0;) {
         ssize_t got = recv(socket, bytes, left < (long long)sizeof bytes ? (size_t)left : sizeof bytes, 0);
@@ -110,32 +115,44 @@ static void drop_request_body(int socket, const char *head)
     }
 }
 
-static const struct script_step *next_step(struct scripted_server *server, const char *head)
+static int64_t now_ms(const struct scripted_server *server)
+{
+    return server->clock->monotonic_ms(server->clock->context);
+}
+
+/* Remembers the request; the record's number, MAX_REQUESTS if there is no room for one. */
+static size_t record_request(struct scripted_server *server, const char *head, const struct script_step *step)
+{
+    size_t length = strlen(head) + 1;
+    if (server->head_count == MAX_REQUESTS || server->head_pool_used + length > HEAD_POOL_BYTES)
+        return MAX_REQUESTS;
+    char *kept = server->head_pool + server->head_pool_used;
+    memcpy(kept, head, length);
+    server->head_pool_used += length;
+    server->records[server->head_count] =
+        (struct script_record){.head = kept, .step = step, .asked_ms = now_ms(server)};
+    return server->head_count++;
+}
+
+static const struct script_step *next_step(struct scripted_server *server, const char *head, size_t *number)
 {
     static const struct script_step not_found = {.status = 404};
     char path[4096] = "";
     sscanf(head, "%*s %4095s", path);
-    const struct script_step *step = &not_found;
+    const struct script_step *step = NULL;
     pthread_mutex_lock(&server->lock);
-    size_t length = strlen(head) + 1;
-    if (server->head_count < MAX_REQUESTS && server->head_pool_used + length <= HEAD_POOL_BYTES) {
-        char *kept = server->head_pool + server->head_pool_used;
-        memcpy(kept, head, length);
-        server->heads[server->head_count++] = kept;
-        server->head_pool_used += length;
-    }
-    for (size_t i = 0; i < server->path_count; i++) {
+    for (size_t i = 0; i < server->path_count && step == NULL; i++) {
         const struct script_path *script = &server->paths[i];
         if (strcmp(script->path, path) != 0)
             continue;
         size_t n = server->asked[i]++;
         step = &script->steps[n < script->step_count ? n : script->step_count - 1];
-        break;
     }
+    *number = record_request(server, head, step);
     if (++server->now > server->most)
         server->most = server->now;
     pthread_mutex_unlock(&server->lock);
-    return step;
+    return step == NULL ? &not_found : step;
 }
 
 struct slice {
@@ -144,26 +161,29 @@ struct slice {
     char range[128];
 };
 
-static void choose_slice(const struct script_step *step, const char *head, struct slice *slice)
+static bool is_equal(const char *head, const char *name, const char *value)
+{
+    char text[256];
+    return value != NULL && scripted_server_header(head, name, text, sizeof text) != NULL &&
+           strcmp(text, value) == 0;
+}
+
+/* Whether If-Range lets the range be honoured. */
+static bool passes_if_range(const struct script_step *step, const char *head)
+{
+    char text[256];
+    return step->ignores_if_range || scripted_server_header(head, "If-Range", text, sizeof text) == NULL ||
+           is_equal(head, "If-Range", step->etag) || is_equal(head, "If-Range", step->modified);
+}
+
+static void choose_part(const struct script_step *step, const char *head, struct slice *slice)
 {
     char text[256];
     unsigned long long first = 0, last = 0;
-    *slice = (struct slice){.status = step->status == 0 ? 200 : step->status, .length = step->body_length};
-    if (slice->status != 200)
-        return;
-    if (step->etag != NULL && header_in(head, "If-None-Match", text, sizeof text) != NULL &&
-        strcmp(text, step->etag) == 0) {
-        slice->status = 304;
-        slice->length = 0;
-        return;
-    }
-    if (!step->ranges || header_in(head, "Range", text, sizeof text) == NULL)
+    if (!step->ranges || scripted_server_header(head, "Range", text, sizeof text) == NULL)
         return;
     int parts = sscanf(text, "bytes=%llu-%llu", &first, &last);
-    if (parts < 1)
-        return;
-    if (!step->ignores_if_range && header_in(head, "If-Range", text, sizeof text) != NULL &&
-        (step->etag == NULL || strcmp(text, step->etag) != 0))
+    if (parts < 1 || !passes_if_range(step, head))
         return;
     if (first >= step->body_length) {
         slice->status = 416;
@@ -175,21 +195,40 @@ static void choose_slice(const struct script_step *step, const char *head, struc
     slice->first = (size_t)((long long)first + step->range_shift);
     slice->length =
         (parts == 2 && last < step->body_length ? (size_t)last + 1 : step->body_length) - slice->first;
+    if (step->part_at_most > 0 && step->part_at_most < slice->length)
+        slice->length = step->part_at_most;
     snprintf(slice->range, sizeof slice->range, "Content-Range: bytes %zu-%zu/%lld\r\n", slice->first,
              slice->first + slice->length - 1, (long long)step->body_length + step->total_shift);
+    if (step->content_range != NULL)
+        snprintf(slice->range, sizeof slice->range, "%s", step->content_range);
+}
+
+static void choose_slice(const struct script_step *step, const char *head, struct slice *slice)
+{
+    *slice = (struct slice){.status = step->status == 0 ? 200 : step->status, .length = step->body_length};
+    if (slice->status != 200)
+        return;
+    if (is_equal(head, "If-None-Match", step->etag) || is_equal(head, "If-Modified-Since", step->modified)) {
+        slice->status = 304;
+        slice->length = 0;
+        return;
+    }
+    choose_part(step, head, slice);
 }
 
 static bool send_head(int socket, const struct script_step *step, const struct slice *slice)
 {
-    char head[HEAD_BYTES], length[64] = "", etag[256] = "";
+    char head[HEAD_BYTES], length[64] = "", etag[256] = "", modified[128] = "";
     if (step->chunked)
         snprintf(length, sizeof length, "Transfer-Encoding: chunked\r\n");
     else if (!step->until_close && slice->status != 304)
         snprintf(length, sizeof length, "Content-Length: %zu\r\n", slice->length);
     if (step->etag != NULL)
         snprintf(etag, sizeof etag, "ETag: %s\r\n", step->etag);
-    int used = snprintf(head, sizeof head, "HTTP/1.1 %d Scripted\r\n%s%s%s%s\r\n", slice->status, length,
-                        etag, slice->range, step->headers == NULL ? "" : step->headers);
+    if (step->modified != NULL)
+        snprintf(modified, sizeof modified, "Last-Modified: %s\r\n", step->modified);
+    int used = snprintf(head, sizeof head, "HTTP/1.1 %d Scripted\r\n%s%s%s%s%s\r\n", slice->status, length,
+                        etag, modified, slice->range, step->headers == NULL ? "" : step->headers);
     return send_all(socket, head, (size_t)used);
 }
 
@@ -203,7 +242,8 @@ static bool send_block(int socket, const struct script_step *step, const char *b
            send_all(socket, "\r\n", 2);
 }
 
-static bool send_body(int socket, const struct script_step *step, const struct slice *slice)
+static bool send_body(int socket, const struct script_step *step, const struct slice *slice,
+                      uint64_t *sent_bytes)
 {
     size_t left = slice->length;
     if (step->send_at_most > 0 && step->send_at_most < left)
@@ -216,10 +256,67 @@ static bool send_body(int socket, const struct script_step *step, const struct s
             return false;
         bytes += block;
         left -= block;
+        *sent_bytes += block;
         if (step->pace_ms > 0)
             sleep_ms(step->pace_ms);
     }
     return !step->chunked || !is_whole || send_all(socket, "0\r\n\r\n", 5);
+}
+
+/* One line of /proc/net/tcp: the bytes that this end of the connection has not read; -1: another one's. */
+static long unread_in_line(const char *line, unsigned local_port, unsigned remote_port)
+{
+    unsigned local, remote, state, waiting, unread;
+    if (sscanf(line, " %*u: %*8x:%x %*8x:%x %x %x:%x", &local, &remote, &state, &waiting, &unread) != 5)
+        return -1;
+    return local == local_port && remote == remote_port ? (long)unread : -1;
+}
+
+/* What the client's end has not read yet, as the kernel sees it; -1: it does not say. */
+static long unread_bytes(unsigned client_port, unsigned own_port)
+{
+    char text[8192 + 1];
+    size_t used = 0;
+    long unread = -1;
+    int file = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    for (ssize_t got; unread < 0 && (got = read(file, text + used, sizeof text - 1 - used)) > 0;) {
+        used += (size_t)got;
+        text[used] = '\0';
+        char *line = text;
+        for (char *end; unread < 0 && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            *end = '\0';
+            unread = unread_in_line(line, client_port, own_port);
+        }
+        used -= (size_t)(line - text);
+        memmove(text, line, used);
+    }
+    close(file);
+    return unread;
+}
+
+static void wait_until_read(int socket)
+{
+    enum { MOST_TRIES = 2000, BLIND_WAIT_MS = 50 };
+    struct sockaddr_in client, own;
+    socklen_t length = sizeof client, own_length = sizeof own;
+    if (getpeername(socket, (struct sockaddr *)&client, &length) < 0 ||
+        getsockname(socket, (struct sockaddr *)&own, &own_length) < 0)
+        return;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        int on_the_way = 0;
+        if (ioctl(socket, SIOCOUTQ, &on_the_way) == 0 && on_the_way > 0) {
+            sleep_ms(1);
+            continue;
+        }
+        long unread = unread_bytes(ntohs(client.sin_port), ntohs(own.sin_port));
+        if (unread < 0)
+            sleep_ms(BLIND_WAIT_MS);
+        if (unread <= 0)
+            return;
+        sleep_ms(1);
+    }
 }
 
 /* Whether the connection goes on. */
@@ -233,7 +330,7 @@ static bool end_answer(int socket, enum script_end end)
     case SCRIPT_CLOSE:
         return false;
     case SCRIPT_RESET:
-        sleep_ms(50); /* let the bytes be read: a reset throws away what is still in the buffers */
+        wait_until_read(socket);
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
         return false;
     case SCRIPT_STALL:
@@ -244,6 +341,21 @@ static bool end_answer(int socket, enum script_end end)
     return false;
 }
 
+static bool send_answer(int socket, const struct script_step *step, const char *head,
+                        struct script_record *record)
+{
+    struct slice slice = {.length = step->body_length};
+    if (step->raw != NULL)
+        return send_all(socket, step->raw, strlen(step->raw)) &&
+               send_body(socket, step, &slice, &record->sent_bytes);
+    if (step->send_at_most == SCRIPT_NOTHING)
+        return true;
+    choose_slice(step, head, &slice);
+    record->status = slice.status;
+    record->first = slice.first;
+    return send_head(socket, step, &slice) && send_body(socket, step, &slice, &record->sent_bytes);
+}
+
 static bool answer(struct connection *connection)
 {
     char head[HEAD_BYTES] = "";
@@ -251,19 +363,25 @@ static bool answer(struct connection *connection)
         return false;
     drop_request_body(connection->socket, head);
     struct scripted_server *server = connection->server;
-    const struct script_step *step = next_step(server, head);
-    bool goes_on = true;
+    if (server->rewrite != NULL)
+        server->rewrite(head, sizeof head);
+    size_t number;
+    const struct script_step *step = next_step(server, head, &number);
     if (step->delay_ms > 0)
         sleep_ms(step->delay_ms);
-    if (step->raw != NULL) {
-        goes_on = send_all(connection->socket, step->raw, strlen(step->raw));
-    } else if (step->send_at_most != SCRIPT_NOTHING) {
-        struct slice slice;
-        choose_slice(step, head, &slice);
-        goes_on = send_head(connection->socket, step, &slice) && send_body(connection->socket, step, &slice);
-    }
+    struct script_record made = {.answered_ms = now_ms(server)};
+    bool goes_on = send_answer(connection->socket, step, head, &made);
     pthread_mutex_lock(&server->lock);
     server->now--;
+    if (number < MAX_REQUESTS) {
+        struct script_record *record = &server->records[number];
+        record->status = made.status;
+        record->first = made.first;
+        record->sent_bytes = made.sent_bytes;
+        record->answered_ms = made.answered_ms;
+        record->was_sent_whole = goes_on;
+    }
+    pthread_cond_broadcast(&server->idle);
     pthread_mutex_unlock(&server->lock);
     return goes_on && end_answer(connection->socket, step->until_close ? SCRIPT_CLOSE : step->end);
 }
@@ -325,6 +443,7 @@ struct scripted_server *scripted_server_new(const struct script_path *paths, siz
     must(server != NULL, "memory");
     server->paths = paths;
     server->path_count = path_count;
+    server->clock = clock_system();
     server->asked = calloc(path_count + 1, sizeof *server->asked);
     must(server->asked != NULL, "memory");
     for (size_t i = 0; i < MAX_CONNECTIONS; i++)
@@ -368,6 +487,16 @@ void scripted_server_free(struct scripted_server *server)
     free(server);
 }
 
+void scripted_server_use_clock(struct scripted_server *server, const struct clock *clock)
+{
+    server->clock = clock;
+}
+
+void scripted_server_tamper(struct scripted_server *server, void (*rewrite)(char *head, size_t size))
+{
+    server->rewrite = rewrite;
+}
+
 int scripted_server_port(const struct scripted_server *server)
 {
     return server->port;
@@ -385,7 +514,7 @@ size_t scripted_server_count(struct scripted_server *server, const char *path)
     size_t count = 0;
     pthread_mutex_lock(&server->lock);
     for (size_t i = 0; i < server->head_count; i++)
-        count += is_for(server->heads[i], path);
+        count += is_for(server->records[i].head, path);
     pthread_mutex_unlock(&server->lock);
     return count;
 }
@@ -396,9 +525,9 @@ const char *scripted_server_head(struct scripted_server *server, const char *pat
     out[0] = '\0';
     pthread_mutex_lock(&server->lock);
     for (size_t i = 0; i < server->head_count; i++) {
-        if (!is_for(server->heads[i], path) || n-- > 0)
+        if (!is_for(server->records[i].head, path) || n-- > 0)
             continue;
-        snprintf(out, size, "%s", server->heads[i]);
+        snprintf(out, size, "%s", server->records[i].head);
         break;
     }
     pthread_mutex_unlock(&server->lock);
@@ -411,4 +540,15 @@ size_t scripted_server_most_at_once(struct scripted_server *server)
     size_t most = server->most;
     pthread_mutex_unlock(&server->lock);
     return most;
+}
+
+size_t scripted_server_records(struct scripted_server *server, struct script_record *out, size_t most)
+{
+    pthread_mutex_lock(&server->lock);
+    while (server->now > 0)
+        pthread_cond_wait(&server->idle, &server->lock);
+    size_t count = server->head_count < most ? server->head_count : most;
+    memcpy(out, server->records, count * sizeof *out);
+    pthread_mutex_unlock(&server->lock);
+    return count;
 }

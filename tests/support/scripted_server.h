@@ -3,6 +3,7 @@
 #ifndef TENDER_TESTS_SCRIPTED_SERVER_H
 #define TENDER_TESTS_SCRIPTED_SERVER_H
 
+#include "base/clock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 enum script_end {
     SCRIPT_KEEP,  /* the connection stays for the next request */
     SCRIPT_CLOSE, /* FIN */
-    SCRIPT_RESET, /* RST */
+    SCRIPT_RESET, /* RST, once the client has read what was sent (a reset throws away what it has not) */
     SCRIPT_STALL, /* silence until the client or the server ends */
 };
 
@@ -31,7 +32,12 @@ struct script_step {
     enum script_end end;
     unsigned delay_ms; /* before the answer */
     unsigned pace_ms;  /* after every 16 KiB of body */
-    const char *raw;   /* this text instead of everything above, then `end` */
+    const char
+        *raw; /* this text instead of a head, then `body` as it is (none, if `body` is NULL), then `end` */
+    const char
+        *modified; /* Last-Modified; compared with If-Modified-Since and, where no ETag fits, If-Range */
+    size_t part_at_most;       /* a 206 brings no more than so much; 0: all that was asked for */
+    const char *content_range; /* instead of the right one: a whole header line, "" for none */
 };
 #define SCRIPT_NOTHING SIZE_MAX
 
@@ -46,6 +52,11 @@ struct scripted_server;
 
 /* The paths are borrowed. Ends the test program if the system refuses a socket or a thread. */
 struct scripted_server *scripted_server_new(const struct script_path *paths, size_t path_count);
+/* The clock of the records' times; the system's until then. Before the first request. */
+void scripted_server_use_clock(struct scripted_server *server, const struct clock *clock);
+/* Called with each request's head before the server looks at it and records it: what a proxy between the two
+ * would do to it. Its work must fit into `size`. Before the first request. */
+void scripted_server_tamper(struct scripted_server *server, void (*rewrite)(char *head, size_t size));
 /* Stops all connections and waits for their threads. */
 void scripted_server_free(struct scripted_server *server);
 int scripted_server_port(const struct scripted_server *server);
@@ -56,6 +67,21 @@ size_t scripted_server_count(struct scripted_server *server, const char *path);
  */
 const char *scripted_server_head(struct scripted_server *server, const char *path, size_t n, char *out,
                                  size_t size);
+/* One request, and what it was answered. */
+struct script_record {
+    const char *head;               /* lives as long as the server */
+    const struct script_step *step; /* NULL: the path has no script */
+    int status;                     /* 0: no head was sent */
+    uint64_t first;                 /* where a 206 begins */
+    uint64_t sent_bytes;            /* of the body */
+    bool was_sent_whole;            /* everything that the script says went out */
+    int64_t asked_ms, answered_ms;  /* by the clock, monotonic; answered: just before the first byte */
+};
+/* Waits until no answer is under way (a stall counts as answered), and copies the records in the requests'
+ * order, at most `most`; returns how many. */
+size_t scripted_server_records(struct scripted_server *server, struct script_record *out, size_t most);
+/* The value of a header in a request's head, copied into out; NULL if it has none. */
+const char *scripted_server_header(const char *head, const char *name, char *out, size_t size);
 /* The most requests that were under way at once. */
 size_t scripted_server_most_at_once(struct scripted_server *server);
 
