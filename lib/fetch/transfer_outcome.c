@@ -180,10 +180,17 @@ void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause,
     }
 }
 
+/* A range that can't be continued by costs one clean restart per source: no range is sent there any more. */
 static void start_clean(struct transfer *transfer)
 {
     struct err e;
     err_init(&e);
+    if (!transfer->has_sent_range) {
+        transfer_failed_by_cause(transfer, CAUSE_BAD_RANGE,
+                                 transfer_text(transfer, "HTTP %d, though no range was asked for",
+                                               transfer->attempt.status));
+        return;
+    }
     transfer->source->starts_clean = true;
     if (partial_restart(&transfer->partial, &e) < 0)
         transfer_fail(transfer, e.class, "%s", e.text);
