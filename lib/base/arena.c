@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 32 * 1024 };
+/* Small at first; with much in use, fewer system calls count for more. */
+enum { BLOCK_BYTES = 32 * 1024, LARGE_BLOCK_BYTES = 120 * 1024, LARGE_FROM_BYTES = 2 * 1024 * 1024 };
 
 struct block {
     struct block *next;
@@ -51,7 +52,9 @@ void arena_cleanup(struct arena **arena)
  * wasted. */
 static struct block *block_add(struct arena *arena, size_t size)
 {
-    size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    size_t usual_size = arena->used < LARGE_FROM_BYTES ? BLOCK_BYTES : LARGE_BLOCK_BYTES;
+    bool is_large = size > usual_size / 4;
+    size_t block_size = is_large ? size : usual_size;
     if (block_size > SIZE_MAX - sizeof(struct block))
         return NULL;
     struct block *block = malloc(sizeof *block + block_size);
@@ -59,7 +62,7 @@ static struct block *block_add(struct arena *arena, size_t size)
         return NULL;
     block->used = 0;
     block->size = block_size;
-    if (size > BLOCK_BYTES && arena->blocks != NULL) {
+    if (is_large && arena->blocks != NULL) {
         block->next = arena->blocks->next;
         arena->blocks->next = block;
     } else {
@@ -69,27 +72,36 @@ static struct block *block_add(struct arena *arena, size_t size)
     return block;
 }
 
-void *arena_alloc(struct arena *arena, size_t size, struct err *e)
+/* `align` is a power of two. Not zeroed. */
+static void *take(struct arena *arena, size_t size, size_t align, struct err *e)
 {
-    const size_t align = alignof(max_align_t);
-    size_t rounded = size == 0 ? align : (size + align - 1) & ~(align - 1);
-    if (rounded < size || rounded > arena->max_bytes - arena->used) {
+    struct block *block = arena->blocks;
+    size_t padding = block == NULL ? 0 : -block->used & (align - 1);
+    size_t needed = size == 0 ? 1 : size;
+    if (needed > arena->max_bytes - arena->used || padding > arena->max_bytes - arena->used - needed) {
         err_fill(e, ERR_MEMORY, "%zu bytes more are needed where %zu are in use; the limit is %zu bytes",
                  size, arena->used, arena->max_bytes);
         return NULL;
     }
-    struct block *block = arena->blocks;
-    if (block == NULL || block->size - block->used < rounded) {
-        block = block_add(arena, rounded);
+    if (block == NULL || block->size - block->used < padding ||
+        block->size - block->used - padding < needed) {
+        padding = 0;
+        block = block_add(arena, needed);
         if (block == NULL) {
             err_fill(e, ERR_MEMORY, "out of memory");
             return NULL;
         }
     }
-    void *bytes = block->bytes + block->used;
-    block->used += rounded;
-    arena->used += rounded;
-    return memset(bytes, 0, rounded);
+    void *bytes = block->bytes + block->used + padding;
+    block->used += padding + needed;
+    arena->used += padding + needed;
+    return bytes;
+}
+
+void *arena_alloc(struct arena *arena, size_t size, struct err *e)
+{
+    void *bytes = take(arena, size, alignof(max_align_t), e);
+    return bytes == NULL ? NULL : memset(bytes, 0, size == 0 ? 1 : size);
 }
 
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size, struct err *e)
@@ -118,7 +130,7 @@ void *arena_push(struct arena *arena, void **items, size_t *count, size_t *capac
 
 void *arena_memdup(struct arena *arena, const void *bytes, size_t length, struct err *e)
 {
-    void *copy = arena_alloc(arena, length, e);
+    void *copy = take(arena, length, alignof(max_align_t), e);
     if (copy != NULL && length > 0)
         memcpy(copy, bytes, length);
     return copy;
@@ -126,9 +138,12 @@ void *arena_memdup(struct arena *arena, const void *bytes, size_t length, struct
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length, struct err *e)
 {
-    char *copy = arena_alloc(arena, length < SIZE_MAX ? length + 1 : length, e);
-    if (copy != NULL && length > 0)
+    char *copy = take(arena, length < SIZE_MAX ? length + 1 : length, 1, e);
+    if (copy == NULL)
+        return NULL;
+    if (length > 0)
         memcpy(copy, text, length);
+    copy[length] = '\0';
     return copy;
 }
 
@@ -147,7 +162,7 @@ char *arena_printf(struct arena *arena, struct err *e, const char *format, ...)
     va_end(arguments);
     if (length < 0)
         err_fill(e, ERR_MEMORY, "text can't be formatted");
-    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, e);
+    char *text = length < 0 ? NULL : take(arena, (size_t)length + 1, 1, e);
     if (text != NULL)
         vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);

@@ -13,8 +13,8 @@ struct arena *arena_new(size_t max_bytes) MUST_CHECK;
 void arena_free(struct arena *arena);
 void arena_cleanup(struct arena **arena);
 
-/* All return NULL and fill `e` (ERR_MEMORY) when out of memory or over the maximum. Memory is zeroed, aligned
- * for any type. */
+/* All return NULL and fill `e` (ERR_MEMORY) when out of memory or over the maximum. Memory is zeroed and
+ * aligned for any type; copies of texts are not aligned. */
 void *arena_alloc(struct arena *arena, size_t size, struct err *e) MUST_CHECK;
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size, struct err *e) MUST_CHECK;
 /* Grows an array that lives in the arena: returns room for one more element, doubling `*capacity` and copying

@@ -6,6 +6,9 @@
 #include "manifest/map.h"
 #include "manifest/yaml.h"
 
+/* What identifies an item in its team. */
+enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
+
 struct load {
     const struct manifest_source *source;
     const struct manifest_options *options;
@@ -18,6 +21,7 @@ struct load {
     struct map secret_names;
     struct map texts;    /* "how:path" → struct text_reference */
     struct map packages; /* path → struct package_file */
+    struct map claims[CLAIM_COUNT]; /* of the team that is being read: what → the item that has it */
     size_t file_count;
     const char *referrer; /* the team file that is being read */
 };

@@ -75,8 +75,12 @@ const char *reference_resolve(struct load *load, const char *from, const char *r
     char path[PATH_MAX];
     const char *slash = strrchr(from, '/');
     *reason = NULL;
-    if (snprintf(path, sizeof path, "%.*s", slash == NULL ? 0 : (int)(slash - from), from) >=
-        (int)sizeof path)
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - from);
+    if (folder < sizeof path) {
+        memcpy(path, from, folder);
+        path[folder] = '\0';
+    }
+    if (folder >= sizeof path)
         *reason = "the path is too long";
     else if (reference[0] == '\0')
         *reason = "the path is empty";

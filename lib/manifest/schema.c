@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "manifest/schema_values.h"
 #include <string.h>
+#include <strings.h>
 
 #define AT(member) offsetof(struct software_item, member)
 enum {
@@ -80,21 +81,31 @@ bool schema_allows(enum entry_key key, enum entry_context context)
     return (fields[key].where & context) != 0;
 }
 
+/* Where the last part of a path has its last ".", "" if nowhere. */
+static const char *suffix_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot == NULL || strchr(dot, '/') != NULL ? "" : dot;
+}
+
 bool schema_is_script(const char *path)
 {
-    return text_ends_with_ignoring_case(path, ".sh") || text_ends_with_ignoring_case(path, ".ps1") ||
-           text_ends_with_ignoring_case(path, ".py");
+    const char *suffix = suffix_of(path);
+    size_t length = strlen(suffix);
+    return (length == 3 && (strcasecmp(suffix, ".sh") == 0 || strcasecmp(suffix, ".py") == 0)) ||
+           (length == 4 && strcasecmp(suffix, ".ps1") == 0);
 }
 
 bool schema_is_yaml(const char *path)
 {
-    return text_ends_with_ignoring_case(path, ".yml") || text_ends_with_ignoring_case(path, ".yaml");
+    const char *suffix = suffix_of(path);
+    return strcasecmp(suffix, ".yml") == 0 || strcasecmp(suffix, ".yaml") == 0;
 }
 
 static int find_key(const char *text)
 {
     for (int i = 0; i < ENTRY_KEY_COUNT; i++)
-        if (strcmp(fields[i].key, text) == 0)
+        if (fields[i].key[0] == text[0] && strcmp(fields[i].key, text) == 0)
             return i;
     return -1;
 }

@@ -39,11 +39,12 @@ static int read_scalar(const struct value *value, const struct yaml_node *node, 
         value->entry->has_errors = true;
         return 0;
     }
-    size_t characters = value->field->max == 0 ? 0 : count_characters(text);
-    if (characters > value->field->max) {
+    size_t most = value->field->max;
+    size_t characters = most == 0 || strlen(text) <= most ? 0 : count_characters(text);
+    if (characters > most) {
         value->entry->has_errors = true;
         return diagnose_error(load, node, NULL, e, "\"%s\" has %zu characters; at most %zu are allowed",
-                              value->field->key, characters, value->field->max);
+                              value->field->key, characters, most);
     }
     *out = text[0] == '\0' ? NULL : text;
     return 0;

@@ -302,6 +302,8 @@ int team_file_read(struct load *load, struct team_source *source, struct desired
         .name = source->name, .place = source->name_place, .is_no_team = source->is_no_team};
     struct team_reader reader = {.load = load, .team = out};
     load->referrer = source->file.path;
+    for (size_t i = 0; i < CLAIM_COUNT; i++)
+        map_clear(&load->claims[i]);
     if (source->root != NULL && read_top_level(&reader, source->root, e) < 0)
         return -1;
     out->is_invalid = source->is_invalid || reader.has_errors;

@@ -48,8 +48,11 @@ static int claim(struct team_reader *reader, enum claim what, const char *key, c
         return 0;
     if (label == NULL)
         return -1;
-    const struct claimant *first = map_get(&reader->claims[what], key);
-    if (first != NULL) {
+    struct map_slot *slot = map_slot(&load->claims[what], load->arena, key, e);
+    if (slot == NULL)
+        return -1;
+    if (slot->value != NULL) {
+        const struct claimant *first = slot->value;
         reader->has_errors = true;
         return diagnose_error(load, node, "remove one of the two", e,
                               "%s: the same %s as %s in line %d; a team can have it once", label, words[what],
@@ -61,7 +64,8 @@ static int claim(struct team_reader *reader, enum claim what, const char *key, c
     if (claimant == NULL)
         return -1;
     *claimant = (struct claimant){.label = label, .line = node->line};
-    return map_put(&reader->claims[what], load->arena, key, claimant, e);
+    slot->value = claimant;
+    return 0;
 }
 
 static int claim_item(struct team_reader *reader, const struct software_item *item,
@@ -92,11 +96,16 @@ static int claim_item(struct team_reader *reader, const struct software_item *it
     return 0;
 }
 
+/* Room for one more; NULL when out of memory. */
+static struct software_item *new_item(struct team_reader *reader, struct software_list *list, struct err *e)
+{
+    return ARENA_PUSH(reader->load->arena, &list->items, &list->count, &reader->capacity, e);
+}
+
 static int add_item(struct team_reader *reader, struct software_list *list, const struct software_item *item,
                     const struct yaml_node *node, struct err *e)
 {
-    struct software_item *slot =
-        ARENA_PUSH(reader->load->arena, &list->items, &list->count, &reader->capacity, e);
+    struct software_item *slot = new_item(reader, list, e);
     if (slot == NULL)
         return -1;
     *slot = *item;
@@ -158,12 +167,13 @@ static int add_package_file(struct team_reader *reader, const struct entry *entr
         return add_item(reader, list, &item, entry->node, e);
     }
     for (size_t i = 0; i < file->count; i++) {
-        struct software_item item;
-        if (package_file_overlay(reader->load, entry, file, &file->entries[i], &item, &reader->has_errors,
-                                 e) < 0)
-            return -1;
         /* The same file twice was told already: its URLs are then the same as well. */
-        if (code == 0 ? add_item(reader, list, &item, entry->node, e) < 0 : false)
+        struct software_item twice;
+        struct software_item *item = code == 0 ? new_item(reader, list, e) : &twice;
+        if (item == NULL || package_file_overlay(reader->load, entry, file, &file->entries[i], item,
+                                                 &reader->has_errors, e) < 0)
+            return -1;
+        if (code == 0 && claim_item(reader, item, entry->node, e) < 0)
             return -1;
     }
     return 0;
@@ -278,6 +288,11 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
         return diagnose_error(reader->load, value, "begin each entry with \"- \"", e,
                               "\"%s\" must be a list, not %s", lists[which].name, yaml_kind_text(value));
     }
+    /* Most entries are one item each: room for them at once. */
+    out->items = arena_alloc_array(reader->load->arena, value->count, sizeof *out->items, e);
+    if (out->items == NULL)
+        return -1;
+    reader->capacity = value->count;
     for (size_t i = 0; i < value->count; i++)
         if (add_entry(reader, which, value->items[i], out, e) < 0)
             return -1;

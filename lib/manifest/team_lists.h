@@ -6,14 +6,10 @@
 
 enum team_list { LIST_PACKAGES, LIST_MAINTAINED_APPS, LIST_APP_STORE_APPS };
 
-/* What identifies an item in its team. */
-enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
-
 struct team_reader {
     struct load *load;
     struct desired_team *team;
     const struct yaml_node *controls;
-    struct map claims[CLAIM_COUNT]; /* what → the item that has it */
     size_t capacity;                /* of the list that is being read */
     bool has_errors;                /* in the team's file, or in one that it refers to */
 };

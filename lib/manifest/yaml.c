@@ -1,7 +1,6 @@
 /* libyaml's events become a tree. Anchors, aliases and merge keys are resolved here, within limits, so that a
  * small document can't stand for a huge one. */
 #include "manifest/yaml.h"
-#include "base/text.h"
 #include <string.h>
 #include <yaml.h>
 
@@ -20,25 +19,9 @@ struct reader {
     struct anchor *anchors;
     size_t anchor_count, anchor_capacity;
     size_t node_count;
-};
-
-/* libyaml's words, and what a person who wrote the file has to know. */
-static const struct {
-    const char *problem;
-    const char *text;
-} problems[] = {
-    {"mapping values are not allowed in this context",
-     "a \": \" where no key can stand: quote the value, or correct the indentation"},
-    {"could not find expected ':'", "this line has no \": \" behind its key, or is not indented enough"},
-    {"did not find expected key", "wrong indentation: no key of the mapping above begins in this column"},
-    {"did not find expected '-' indicator",
-     "wrong indentation: an entry of the list above begins with \"- \" in another column"},
-    {"found undefined tag handle", "an unknown YAML tag: quote a value that begins with \"!\""},
-    {"found duplicate %YAML directive", "the %YAML directive stands there twice"},
-    {"block sequence entries are not allowed in this context",
-     "a list entry (\"- \") where none can stand: correct the indentation"},
-    {"did not find expected ',' or ']'", "the \"[\" list is not closed, or a comma is missing"},
-    {"did not find expected ',' or '}'", "the \"{\" mapping is not closed, or a comma is missing"},
+    const struct yaml_node **open; /* the children of the lists and mappings that are being read */
+    size_t open_count, open_capacity;
+    struct yaml_fault quote; /* the last quoted text that goes over several lines */
 };
 
 static int fail_at(const struct reader *reader, size_t line, size_t column, struct err *e, const char *text)
@@ -48,68 +31,22 @@ static int fail_at(const struct reader *reader, size_t line, size_t column, stru
     return -1;
 }
 
-/* A byte that no YAML text may hold: libyaml gives its offset only. */
-static int fail_reading(const struct reader *reader, struct err *e)
-{
-    const struct yaml_file *file = reader->file;
-    size_t offset = reader->parser.problem_offset;
-    size_t line = 0;
-    size_t start = 0;
-    for (size_t i = 0; i < offset && i < file->length; i++) {
-        if (file->text[i] != '\n')
-            continue;
-        line++;
-        start = i + 1;
-    }
-    bool is_utf8 = text_is_utf8(file->text, file->length, NULL);
-    return fail_at(reader, line, offset > start ? offset - start : 0, e,
-                   is_utf8 ? "a control character that YAML does not allow"
-                           : "this is not UTF-8 text: save the file as UTF-8");
-}
-
-static const char *character_text(char character)
-{
-    switch (character) {
-    case '\t':
-        return "a tab is used for indentation: YAML takes spaces only";
-    case '`':
-        return "a stray \"`\" (a Markdown fence?): remove it, or quote the value";
-    case '@':
-        return "a value that begins with \"@\" must be quoted";
-    case '%':
-        return "a value that begins with \"%\" must be quoted";
-    default:
-        return "no value can begin with this character: quote it";
-    }
-}
-
 static int fail_parsing(const struct reader *reader, struct err *e)
 {
     const yaml_parser_t *parser = &reader->parser;
-    yaml_mark_t mark = parser->problem_mark;
-    const char *problem = parser->problem == NULL ? "not valid YAML" : parser->problem;
     if (parser->error == YAML_MEMORY_ERROR)
         return err_set(e, ERR_MEMORY, "out of memory");
     if (parser->error == YAML_READER_ERROR)
-        return fail_reading(reader, e);
-    if (strcmp(problem, "found character that cannot start any token") == 0) {
-        char character = parser->buffer.pointer != NULL ? (char)*parser->buffer.pointer : '\0';
-        return fail_at(reader, mark.line, mark.column, e, character_text(character));
-    }
-    if (strstr(problem, "unexpected end of stream") != NULL && parser->context != NULL &&
-        strstr(parser->context, "quoted scalar") != NULL)
-        return fail_at(reader, parser->context_mark.line, parser->context_mark.column, e,
-                       "the quote that begins here is never closed");
-    /* The key's line, not the next one, where the parser gave up. */
-    if (strcmp(problem, "could not find expected ':'") == 0 && parser->context != NULL)
-        mark = parser->context_mark;
-    for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
-        if (strcmp(problem, problems[i].problem) == 0)
-            return fail_at(reader, mark.line, mark.column, e, problems[i].text);
-    err_fill(e, ERR_MANIFEST, "not valid YAML: %s%s%s", problem, parser->context == NULL ? "" : " ",
-             parser->context == NULL ? "" : parser->context);
-    err_at(e, reader->file->path, (int)mark.line + 1, (int)mark.column + 1);
-    return -1;
+        return yaml_fault_bytes(reader->file, parser->problem_offset, e);
+    struct yaml_fault fault = reader->quote;
+    fault.file = reader->file;
+    fault.problem = parser->problem;
+    fault.context = parser->context;
+    fault.line = parser->problem_mark.line;
+    fault.column = parser->problem_mark.column;
+    fault.context_line = parser->context_mark.line;
+    fault.context_column = parser->context_mark.column;
+    return yaml_fault_explain(&fault, e);
 }
 
 static int next_event(struct reader *reader, struct err *e)
@@ -191,26 +128,55 @@ static int read_node(struct reader *reader, int depth, struct yaml_node **out, s
 static int read_scalar(struct reader *reader, struct yaml_node **out, struct err *e)
 {
     size_t anchor;
+    const yaml_event_t *event = &reader->event;
+    yaml_scalar_style_t style = event->data.scalar.style;
+    size_t length = event->data.scalar.length;
     struct yaml_node *node = node_new(reader, YAML_SCALAR, e);
-    if (node == NULL || open_anchor(reader, reader->event.data.scalar.anchor, node, &anchor, e) < 0)
+    if (node == NULL || open_anchor(reader, event->data.scalar.anchor, node, &anchor, e) < 0)
         return -1;
     close_anchor(reader, anchor);
-    node->is_plain = reader->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    node->length = reader->event.data.scalar.length;
+    node->is_plain = style == YAML_PLAIN_SCALAR_STYLE;
+    node->is_quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    node->is_block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+    node->length = (uint32_t)length;
+    if (node->is_quoted && event->start_mark.line != event->end_mark.line) {
+        reader->quote.quote_line = event->start_mark.line;
+        reader->quote.quote_column = event->start_mark.column;
+        reader->quote.quote_end_line = event->end_mark.line;
+    }
     /* "\0" in a quoted text: every text ends there for whoever reads it later, so it would say another thing.
      */
-    if (memchr(reader->event.data.scalar.value, '\0', node->length) != NULL)
-        return fail_at(reader, reader->event.start_mark.line, reader->event.start_mark.column, e,
+    if (length > UINT32_MAX - 1 || memchr(event->data.scalar.value, '\0', length) != NULL)
+        return fail_at(reader, event->start_mark.line, event->start_mark.column, e,
                        "a text must not hold a NUL (\"\\0\")");
-    node->text = arena_strndup(reader->arena, (const char *)reader->event.data.scalar.value, node->length, e);
+    node->text = arena_strndup(reader->arena, (const char *)event->data.scalar.value, length, e);
     *out = node;
     return node->text == NULL ? -1 : 0;
+}
+
+static int push_child(struct reader *reader, const struct yaml_node *child, struct err *e)
+{
+    const struct yaml_node **slot =
+        ARENA_PUSH(reader->arena, &reader->open, &reader->open_count, &reader->open_capacity, e);
+    if (slot == NULL)
+        return -1;
+    *slot = child;
+    return 0;
+}
+
+/* Those on the stack from `first` on, as an array of their own. */
+static void *take_children(struct reader *reader, size_t first, struct err *e)
+{
+    size_t count = reader->open_count - first;
+    reader->open_count = first;
+    return count == 0 ? arena_alloc(reader->arena, 0, e)
+                      : arena_memdup(reader->arena, reader->open + first, count * sizeof *reader->open, e);
 }
 
 static int read_sequence(struct reader *reader, int depth, struct yaml_node **out, struct err *e)
 {
     size_t anchor;
-    size_t capacity = 0;
+    size_t first = reader->open_count;
     struct yaml_node *node = node_new(reader, YAML_SEQUENCE, e);
     if (node == NULL || open_anchor(reader, reader->event.data.sequence_start.anchor, node, &anchor, e) < 0)
         return -1;
@@ -220,48 +186,51 @@ static int read_sequence(struct reader *reader, int depth, struct yaml_node **ou
             return -1;
         if (reader->event.type == YAML_SEQUENCE_END_EVENT)
             break;
-        if (read_node(reader, depth + 1, &item, e) < 0)
+        if (read_node(reader, depth + 1, &item, e) < 0 || push_child(reader, item, e) < 0)
             return -1;
-        const struct yaml_node **slot = ARENA_PUSH(reader->arena, &node->items, &node->count, &capacity, e);
-        if (slot == NULL)
-            return -1;
-        *slot = item;
         node->size += item->size;
     }
+    node->count = (uint32_t)(reader->open_count - first);
+    node->items = (const struct yaml_node **)take_children(reader, first, e);
     close_anchor(reader, anchor);
     *out = node;
-    return 0;
+    return node->items == NULL ? -1 : 0;
 }
 
 static bool is_merge_key(const struct yaml_node *key)
 {
-    return key->kind == YAML_SCALAR && key->is_plain && strcmp(key->text, "<<") == 0;
+    return key->kind == YAML_SCALAR && key->length == 2 && key->is_plain && strcmp(key->text, "<<") == 0;
 }
 
-static bool has_key(const struct yaml_node *mapping, size_t count, const char *key)
+struct pairs {
+    struct yaml_pair *items;
+    size_t count, capacity;
+};
+
+static bool has_key(const struct pairs *pairs, size_t count, const char *key)
 {
     for (size_t i = 0; i < count; i++)
-        if (mapping->pairs[i].key->kind == YAML_SCALAR && strcmp(mapping->pairs[i].key->text, key) == 0)
+        if (pairs->items[i].key->kind == YAML_SCALAR && strcmp(pairs->items[i].key->text, key) == 0)
             return true;
     return false;
 }
 
 /* Own keys win over merged ones, earlier merged mappings over later ones. */
-static int merge_mapping(struct reader *reader, struct yaml_node *into, size_t *capacity,
+static int merge_mapping(struct reader *reader, struct yaml_node *into, struct pairs *pairs,
                          const struct yaml_node *from, struct err *e)
 {
     if (from->kind != YAML_MAPPING)
         return fail_at(reader, (size_t)from->line - 1, (size_t)from->column - 1, e,
                        "\"<<\" takes a mapping, or a list of mappings");
-    size_t own = into->count;
+    size_t own = pairs->count;
     /* Each key is compared with each: counted, so that the limit on nodes bounds the time as well. */
     if (count_nodes(reader, from->size + from->count * own / 16, e) < 0)
         return -1;
     for (size_t i = 0; i < from->count; i++) {
         const struct yaml_pair pair = from->pairs[i];
-        if (pair.key->kind == YAML_SCALAR && has_key(into, own, pair.key->text))
+        if (pair.key->kind == YAML_SCALAR && has_key(pairs, own, pair.key->text))
             continue;
-        struct yaml_pair *slot = ARENA_PUSH(reader->arena, &into->pairs, &into->count, capacity, e);
+        struct yaml_pair *slot = ARENA_PUSH(reader->arena, &pairs->items, &pairs->count, &pairs->capacity, e);
         if (slot == NULL)
             return -1;
         *slot = pair;
@@ -270,18 +239,20 @@ static int merge_mapping(struct reader *reader, struct yaml_node *into, size_t *
     return 0;
 }
 
-static int merge(struct reader *reader, struct yaml_node *into, size_t *capacity,
-                 const struct yaml_node *value, struct err *e)
+static int merge(struct reader *reader, struct yaml_node *into, const struct yaml_node *value, struct err *e)
 {
-    if (value->kind != YAML_SEQUENCE)
-        return merge_mapping(reader, into, capacity, value, e);
-    for (size_t i = 0; i < value->count; i++)
-        if (merge_mapping(reader, into, capacity, value->items[i], e) < 0)
+    struct pairs pairs = {.items = into->pairs, .count = into->count, .capacity = into->count};
+    size_t sources = value->kind == YAML_SEQUENCE ? value->count : 1;
+    for (size_t i = 0; i < sources; i++)
+        if (merge_mapping(reader, into, &pairs, value->kind == YAML_SEQUENCE ? value->items[i] : value, e) <
+            0)
             return -1;
+    into->pairs = pairs.items;
+    into->count = (uint32_t)pairs.count;
     return 0;
 }
 
-static int read_pair(struct reader *reader, int depth, struct yaml_node *mapping, size_t *capacity,
+static int read_pair(struct reader *reader, int depth, struct yaml_node *mapping,
                      const struct yaml_node **merged, struct err *e)
 {
     struct yaml_node *key = NULL;
@@ -291,20 +262,28 @@ static int read_pair(struct reader *reader, int depth, struct yaml_node *mapping
         return -1;
     mapping->size += key->size + value->size;
     if (is_merge_key(key)) {
+        if (*merged != NULL)
+            return fail_at(reader, (size_t)key->line - 1, (size_t)key->column - 1, e,
+                           "\"<<\" stands there twice: write one, with a list of mappings");
         *merged = value;
         return 0;
     }
-    struct yaml_pair *slot = ARENA_PUSH(reader->arena, &mapping->pairs, &mapping->count, capacity, e);
-    if (slot == NULL)
-        return -1;
-    *slot = (struct yaml_pair){.key = key, .value = value};
-    return 0;
+    return push_child(reader, key, e) < 0 || push_child(reader, value, e) < 0 ? -1 : 0;
+}
+
+/* The pairs lie on the stack as key, value, key, value. */
+static int take_pairs(struct reader *reader, size_t first, struct yaml_node *node, struct err *e)
+{
+    _Static_assert(sizeof(struct yaml_pair) == 2 * sizeof(struct yaml_node *), "two pointers, no padding");
+    node->count = (uint32_t)((reader->open_count - first) / 2);
+    node->pairs = take_children(reader, first, e);
+    return node->pairs == NULL ? -1 : 0;
 }
 
 static int read_mapping(struct reader *reader, int depth, struct yaml_node **out, struct err *e)
 {
     size_t anchor;
-    size_t capacity = 0;
+    size_t first = reader->open_count;
     const struct yaml_node *merged = NULL;
     struct yaml_node *node = node_new(reader, YAML_MAPPING, e);
     if (node == NULL || open_anchor(reader, reader->event.data.mapping_start.anchor, node, &anchor, e) < 0)
@@ -314,10 +293,10 @@ static int read_mapping(struct reader *reader, int depth, struct yaml_node **out
             return -1;
         if (reader->event.type == YAML_MAPPING_END_EVENT)
             break;
-        if (read_pair(reader, depth, node, &capacity, &merged, e) < 0)
+        if (read_pair(reader, depth, node, &merged, e) < 0)
             return -1;
     }
-    if (merged != NULL && merge(reader, node, &capacity, merged, e) < 0)
+    if (take_pairs(reader, first, node, e) < 0 || (merged != NULL && merge(reader, node, merged, e) < 0))
         return -1;
     close_anchor(reader, anchor);
     *out = node;
@@ -369,9 +348,12 @@ static int read_stream(struct reader *reader, const struct yaml_node **root, str
     }
 }
 
-/* Blank lines may hold tabs, which libyaml refuses: they become spaces. */
-static char *blank_tabs(const struct yaml_file *file, struct arena *arena, struct err *e)
+/* Blank lines may hold tabs, which libyaml refuses: they become spaces. The text itself where there is no tab
+ * at all. */
+static const char *blank_tabs(const struct yaml_file *file, struct arena *arena, struct err *e)
 {
+    if (memchr(file->text, '\t', file->length) == NULL)
+        return file->text;
     char *text = arena_strndup(arena, file->text, file->length, e);
     for (size_t start = 0; text != NULL && start < file->length;) {
         size_t end = start;
@@ -389,12 +371,18 @@ static char *blank_tabs(const struct yaml_file *file, struct arena *arena, struc
 
 int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root, struct err *e)
 {
+    static const char mark[] = "\xEF\xBB\xBF";
+    if (file->length >= sizeof mark - 1 && memcmp(file->text, mark, sizeof mark - 1) == 0) {
+        file->text += sizeof mark - 1;
+        file->length -= sizeof mark - 1;
+    }
     const char *text = blank_tabs(file, arena, e);
     if (text == NULL)
         return -1;
     struct reader reader = {.file = file, .arena = arena};
     if (yaml_parser_initialize(&reader.parser) != 1)
         return err_set(e, ERR_MEMORY, "out of memory");
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, file->length);
     int result = read_stream(&reader, root, e);
     if (reader.has_event)
@@ -409,6 +397,8 @@ bool yaml_is_null(const struct yaml_node *node)
     if (node == NULL)
         return true;
     if (node->kind != YAML_SCALAR || !node->is_plain)
+        return false;
+    if (node->length != 0 && node->text[0] != '~' && node->text[0] != 'n' && node->text[0] != 'N')
         return false;
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
         if (strcmp(node->text, words[i]) == 0)

@@ -7,6 +7,7 @@
 #include "model/place.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     YAML_MAX_DEPTH = 64,
@@ -29,26 +30,46 @@ struct yaml_pair {
     const struct yaml_node *value;
 };
 
+/* Large repositories have hundreds of thousands of these: kept small. */
 struct yaml_node {
     enum yaml_kind kind;
-    bool is_plain; /* a scalar without quotes and not a block: may be null */
+    bool is_plain;  /* a scalar without quotes and not a block: may be null */
+    bool is_quoted; /* a scalar in quotes */
+    bool is_block;  /* a scalar behind "|" or ">" */
     int line, column;
+    uint32_t size;   /* nodes in it, aliases counted as what they stand for */
+    uint32_t length; /* scalars: bytes */
+    uint32_t count;  /* items or pairs; 0 for a scalar */
     struct yaml_file *file;
-    size_t size;      /* nodes in it, aliases counted as what they stand for */
-    const char *text; /* scalars; NUL-terminated */
-    size_t length;
-    size_t count; /* items or pairs */
     union {
+        const char *text; /* scalars; NUL-terminated */
         const struct yaml_node **items;
         struct yaml_pair *pairs; /* in the file's order, duplicates included, merged ones behind */
     };
 };
 
-/* Parses file->text. `*root` is NULL where the file holds no value (empty, comments only). What is wrong with
- * the text comes as ERR_MANIFEST with its place; otherwise only ERR_MEMORY. More than one document is an
- * error. */
+/* Parses file->text, behind a byte order mark if there is one (file->text is moved on then). `*root` is NULL
+ * where the file holds no value (empty, comments only). What is wrong with the text comes as ERR_MANIFEST
+ * with its place; otherwise only ERR_MEMORY. More than one document is an error. */
 int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root,
                struct err *e) MUST_CHECK;
+
+/* What libyaml said, and where; for yaml_fault.c. */
+struct yaml_fault {
+    const struct yaml_file *file;
+    const char *problem; /* libyaml's words; NULL: unknown */
+    const char *context; /* NULL: none */
+    size_t line, column; /* 0-based */
+    size_t context_line, context_column;
+    size_t quote_line, quote_column; /* of the last quoted text that goes over several lines, … */
+    size_t quote_end_line;           /* … and where it ends; 0: there is none */
+};
+/* yaml_fault.c: fills `e` (ERR_MANIFEST) with what is wrong in the words of who wrote the file, and with the
+ * place to look at. Returns -1. */
+int yaml_fault_explain(const struct yaml_fault *fault, struct err *e);
+/* Text that can't be read at all: not UTF-8, UTF-16, control characters. `offset` is where libyaml stopped.
+ */
+int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e);
 
 /* A missing value, null or ~; never a quoted text. NULL counts as null. */
 bool yaml_is_null(const struct yaml_node *node);

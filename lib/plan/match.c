@@ -97,23 +97,48 @@ static const struct observed_title *find_app(const struct observed_team *observe
     return NULL;
 }
 
-/* The surest evidence first. */
-static bool (*const ways[])(const struct candidate *, const struct observed_title *) = {
-    title_matches_digest, title_matches_memory, title_matches_url, title_matches_other_team};
-
-static void match_one(struct team_work *work, struct candidate *candidate)
+/* Each package is compared with each title of its team: so that most of it stays in a few lines of cache. */
+static uint64_t *digest_heads(const struct planner *planner, const struct observed_team *observed,
+                              struct err *e)
 {
-    const struct observed_team *observed = work->team->observed;
+    uint64_t *heads = arena_alloc_array(planner->arena, observed->title_count, sizeof *heads, e);
+    for (size_t i = 0; heads != NULL && i < observed->title_count; i++)
+        if (title_is_package(&observed->titles[i]))
+            heads[i] = digest_head(observed->titles[i].sha256);
+    return heads;
+}
+
+/* Behind the digest, the surest evidence first. */
+static bool (*const ways[])(const struct candidate *, const struct observed_title *) = {
+    title_matches_memory, title_matches_url, title_matches_other_team};
+
+/* The title's index; title_count if there is none. */
+static size_t find_title(const struct observed_team *observed, const struct candidate *candidate,
+                         const uint64_t *heads)
+{
+    uint64_t head = digest_head(candidate->sha256);
+    for (size_t i = 0; head != 0 && i < observed->title_count; i++)
+        if (heads[i] == head && title_matches_digest(candidate, &observed->titles[i]))
+            return i;
     for (size_t way = 0; way < ARRAY_LENGTH(ways); way++)
         for (size_t i = 0; i < observed->title_count; i++)
-            if (title_is_package(&observed->titles[i]) && ways[way](candidate, &observed->titles[i])) {
-                candidate->title = &observed->titles[i];
-                candidate->item->title = candidate->title;
-                candidate->known_title_id = candidate->title->title_id;
-                work->claimed[i] = true;
-                return;
-            }
-    candidate->app = find_app(observed, candidate);
+            if (title_is_package(&observed->titles[i]) && ways[way](candidate, &observed->titles[i]))
+                return i;
+    return observed->title_count;
+}
+
+static void match_one(struct team_work *work, struct candidate *candidate, const uint64_t *heads)
+{
+    const struct observed_team *observed = work->team->observed;
+    size_t found = find_title(observed, candidate, heads);
+    if (found == observed->title_count) {
+        candidate->app = find_app(observed, candidate);
+        return;
+    }
+    candidate->title = &observed->titles[found];
+    candidate->item->title = candidate->title;
+    candidate->known_title_id = candidate->title->title_id;
+    work->claimed[found] = true;
 }
 
 static bool is_same_title(const struct candidate *a, const struct candidate *b)
@@ -127,11 +152,15 @@ static bool is_same_title(const struct candidate *a, const struct candidate *b)
 
 int match_packages(const struct planner *planner, struct team_work *work, struct err *e)
 {
+    const struct observed_team *observed = work->team->observed;
+    const uint64_t *heads = observed == NULL ? NULL : digest_heads(planner, observed, e);
+    if (observed != NULL && heads == NULL)
+        return -1;
     for (size_t i = 0; i < work->candidate_count; i++) {
         if (identify(planner, work->team, &work->candidates[i], e) < 0)
             return -1;
-        if (work->team->observed != NULL)
-            match_one(work, &work->candidates[i]);
+        if (observed != NULL)
+            match_one(work, &work->candidates[i], heads);
     }
     for (size_t i = 0; i < work->candidate_count; i++)
         for (size_t j = i + 1; j < work->candidate_count; j++) {

@@ -16,10 +16,20 @@ bool title_is_package(const struct observed_title *title)
            title->maintained_app_id == 0;
 }
 
+uint64_t digest_head(const char *sha256)
+{
+    uint64_t head = 0;
+    for (size_t i = 0; sha256 != NULL && i < sizeof head && sha256[i] != '\0'; i++)
+        head = head << 8 | (unsigned char)sha256[i];
+    return head;
+}
+
 static int compare_held(const void *a, const void *b)
 {
     const struct held_digest *left = a;
     const struct held_digest *right = b;
+    if (left->head != right->head)
+        return left->head < right->head ? -1 : 1;
     return strcmp(left->sha256, right->sha256);
 }
 
@@ -37,11 +47,16 @@ int held_digests_read(const struct observed_team *const *teams, size_t count, st
         for (size_t j = 0; teams[i] != NULL && j < teams[i]->title_count; j++) {
             const struct observed_title *title = &teams[i]->titles[j];
             if (!text_is_empty(title->sha256))
-                items[used++] = (struct held_digest){.sha256 = title->sha256, .title_id = title->title_id};
+                items[used++] = (struct held_digest){
+                    .head = digest_head(title->sha256), .sha256 = title->sha256, .title_id = title->title_id};
         }
     if (used > 0)
         qsort(items, used, sizeof *items, compare_held);
-    *out = (struct held_digests){.items = items, .count = used};
+    size_t kept = 0; /* most teams have much the same */
+    for (size_t i = 0; i < used; i++)
+        if (kept == 0 || compare_held(&items[kept - 1], &items[i]) != 0)
+            items[kept++] = items[i];
+    *out = (struct held_digests){.items = items, .count = kept};
     return 0;
 }
 
@@ -49,7 +64,7 @@ const struct held_digest *held_digests_find(const struct held_digests *held, con
 {
     if (held->count == 0 || sha256 == NULL)
         return NULL;
-    const struct held_digest wanted = {.sha256 = sha256};
+    const struct held_digest wanted = {.head = digest_head(sha256), .sha256 = sha256};
     return bsearch(&wanted, held->items, held->count, sizeof *held->items, compare_held);
 }
 

@@ -4,8 +4,13 @@
 
 #include "plan/plan.h"
 
-/* Which digests Fleet has, in any team whose software was read: sorted by digest. */
+/* How a digest begins, as a number that sorts as the text does; 0 for none. What is compared many times is
+ * compared by it first. */
+uint64_t digest_head(const char *sha256);
+
+/* Which digests Fleet has, in any team whose software was read: each once, sorted by digest. */
 struct held_digest {
+    uint64_t head;
     const char *sha256;
     int64_t title_id;
 };

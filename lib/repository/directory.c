@@ -15,6 +15,8 @@
 struct directory {
     int root;
     int64_t max_file_bytes;
+    int folder;        /* of the file that was read last: most of the next ones lie beside it; -1: none */
+    char *folder_path; /* owned */
 };
 
 static void directory_free(void *data)
@@ -24,6 +26,9 @@ static void directory_free(void *data)
         return;
     if (directory->root >= 0)
         close(directory->root);
+    if (directory->folder >= 0)
+        close(directory->folder);
+    free(directory->folder_path);
     free(directory);
 }
 
@@ -69,15 +74,21 @@ static int directory_look(void *data, const char *path, enum entry_type *type, c
     struct stat status;
     if (is_git_folder(path))
         return missing(path, e);
+    size_t length = strlen(path);
+    if (directory->folder >= 0 && strncmp(directory->folder_path, path, length) == 0 &&
+        (directory->folder_path[length] == '/' || directory->folder_path[length] == '\0')) {
+        *type = ENTRY_FOLDER; /* the open folder, or one on the way to it */
+        return 0;
+    }
     if (fstatat(directory->root, path, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return system_error(path, e);
     *type = type_of(status.st_mode);
     if (*type != ENTRY_LINK)
         return 0;
-    ssize_t length = readlinkat(directory->root, path, target, PATH_MAX - 1);
-    if (length < 0)
+    ssize_t got = readlinkat(directory->root, path, target, PATH_MAX - 1);
+    if (got < 0)
         return system_error(path, e);
-    target[length] = '\0';
+    target[got] = '\0';
     return 0;
 }
 
@@ -102,11 +113,36 @@ static int open_part_by_part(int root, const char *path, int flags)
     return file;
 }
 
+/* -1 with errno. */
+static int open_file(struct directory *directory, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    size_t length = slash == NULL ? 0 : (size_t)(slash - path);
+    if (directory->folder < 0 || strncmp(directory->folder_path, path, length) != 0 ||
+        directory->folder_path[length] != '\0') {
+        char *folder_path = strndup(path, length);
+        int folder = folder_path == NULL ? -1 : open_part_by_part(directory->root, folder_path, O_DIRECTORY);
+        if (folder < 0) {
+            int number = errno;
+            free(folder_path);
+            errno = number;
+            return -1;
+        }
+        if (directory->folder >= 0)
+            close(directory->folder);
+        free(directory->folder_path);
+        directory->folder = folder;
+        directory->folder_path = folder_path;
+    }
+    /* Not to wait for a writer, should this be a pipe. */
+    return openat(directory->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 static int directory_read(void *data, const char *path, struct buf *out, struct err *e)
 {
-    const struct directory *directory = data;
-    /* Not to wait for a writer, should this be a pipe. */
-    CLEANUP(file_close_cleanup) int file = open_part_by_part(directory->root, path, O_NONBLOCK);
+    struct directory *directory = data;
+    CLEANUP(file_close_cleanup) int file = open_file(directory, path);
     struct stat status;
     if (file < 0 || fstat(file, &status) < 0)
         return system_error(path, e);
@@ -190,7 +226,7 @@ int directory_reader_open(const struct repository_options *options, struct reade
         close(root);
         return err_set(e, ERR_MEMORY, "out of memory");
     }
-    *directory = (struct directory){.root = root, .max_file_bytes = options->max_file_bytes};
+    *directory = (struct directory){.root = root, .max_file_bytes = options->max_file_bytes, .folder = -1};
     *out = (struct reader){.ops = &ops, .data = directory};
     return 0;
 }

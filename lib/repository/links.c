@@ -43,7 +43,7 @@ static int follow(struct walk *walk, const char *path, const char *target, struc
     char rest[PATH_MAX];
     if (snprintf(rest, sizeof rest, "%s/%s", target, walk->rest) >= (int)sizeof rest)
         return too_long(path, e);
-    memcpy(walk->rest, rest, sizeof rest);
+    memcpy(walk->rest, rest, strlen(rest) + 1);
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int step(const struct reader *reader, struct walk *walk, const char *path
         return follow(walk, path, target, e);
     if (found != ENTRY_FOLDER && walk->rest[0] != '\0')
         return err_set(e, ERR_NOT_FOUND, "%s does not exist: %s is not a folder", path, candidate);
-    memcpy(walk->done, candidate, sizeof candidate);
+    memcpy(walk->done, candidate, strlen(candidate) + 1);
     *type = found;
     return 0;
 }
@@ -76,7 +76,9 @@ static int step(const struct reader *reader, struct walk *walk, const char *path
 int reader_resolve(const struct reader *reader, const char *path, char out[PATH_MAX], enum entry_type *type,
                    struct err *e)
 {
-    struct walk walk = {.links = 0};
+    struct walk walk; /* not zeroed as a whole: its texts are large */
+    walk.done[0] = '\0';
+    walk.links = 0;
     size_t length = strlen(path);
     if (length >= sizeof walk.rest)
         return too_long(path, e);
@@ -90,7 +92,7 @@ int reader_resolve(const struct reader *reader, const char *path, char out[PATH_
     /* A ".." at the end leaves a folder behind. */
     if (walk.done[0] == '\0')
         found = ENTRY_FOLDER;
-    memcpy(out, walk.done, sizeof walk.done);
+    memcpy(out, walk.done, strlen(walk.done) + 1);
     *type = found;
     return 0;
 }

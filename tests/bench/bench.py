@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import fetcher  # noqa: E402
+import manifests  # noqa: E402
 import support  # noqa: E402
 from fetcher import GIB, MIB, generated_digest, timed  # noqa: E402
 
@@ -98,7 +99,7 @@ def bench_converged(bench):
         world.close()
 
 
-BENCHES = {"download": bench_download, "memory": bench_memory, "converged": bench_converged, **fetcher.BENCHES}
+BENCHES = {"download": bench_download, "memory": bench_memory, "converged": bench_converged, **fetcher.BENCHES, **manifests.BENCHES}
 
 
 def main():

@@ -11,8 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static const enum entry_context contexts[] = {IN_TEAM, IN_PACKAGE_FILE, IN_MAINTAINED, IN_APP_STORE};
 
-static const char picture[] =
-    "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x78\0\0\0\x78\x08\6\0\0\0"; /* 120 × 120 */
+static const char picture[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x78\0\0\0\x78\x08\6\0\0\0"; /* 120 × 120 */
 static const char script[] = "#!/bin/sh\r\necho $FLEET_SECRET_KEY $HOME\n";
 
 /* Every path whose name says what it is exists. */
@@ -77,9 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     if (size > 0) {
         enum entry_context context = contexts[bytes[0] % ARRAY_LENGTH(contexts)];
-        struct load load = {.source = &source, .options = &options, .arena = arena, .referrer = "teams/a.yml"};
-        struct yaml_file file = {
-            .path = "teams/a.yml", .text = (const char *)bytes + 1, .length = size - 1};
+        struct load load = {
+            .source = &source, .options = &options, .arena = arena, .referrer = "teams/a.yml"};
+        struct yaml_file file = {.path = "teams/a.yml", .text = (const char *)bytes + 1, .length = size - 1};
         if (yaml_parse(&file, arena, &root, &e) == 0 && root != NULL &&
             schema_read_entry(&load, root, context, &entry, &e) == 0 &&
             (entry.path != NULL || context >= IN_MAINTAINED || check_package(&load, &entry, &e) == 0)) {

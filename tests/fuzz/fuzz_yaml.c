@@ -1,7 +1,7 @@
 /* Any bytes as a YAML document: a tree within its limits, or one error with its place; never a crash, an
  * endless loop or a tree that says something else than its parts. */
-#include "manifest/yaml.h"
 #include "base/text.h"
+#include "manifest/yaml.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,333 @@
+/* What libyaml says of a text that is no YAML, in the words of the person who wrote it, at the place where it
+ * went wrong: often an earlier one than where the parser gave up. */
+#include "base/text.h"
+#include "manifest/yaml.h"
+#include <stdio.h>
+#include <string.h>
+
+/* One line of the file, without its end. */
+struct line {
+    const char *text;
+    size_t length, indent;
+};
+
+static struct line line_of(const struct yaml_file *file, size_t number)
+{
+    const char *at = file->text;
+    const char *end = file->text + file->length;
+    for (size_t i = 0; i < number && at < end; i++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline == NULL ? end : newline + 1;
+    }
+    struct line line = {.text = at};
+    while (at + line.length < end && at[line.length] != '\n' && at[line.length] != '\r')
+        line.length++;
+    while (line.indent < line.length && at[line.indent] == ' ')
+        line.indent++;
+    return line;
+}
+
+static bool is_blank(const struct line *line)
+{
+    for (size_t i = line->indent; i < line->length; i++)
+        if (line->text[i] == '#')
+            return true;
+        else if (line->text[i] != ' ' && line->text[i] != '\t')
+            return false;
+    return true;
+}
+
+/* The last line before `number` that is neither blank nor a comment; its number, or SIZE_MAX. */
+static size_t line_before(const struct yaml_file *file, size_t number)
+{
+    while (number-- > 0) {
+        const struct line line = line_of(file, number);
+        if (!is_blank(&line))
+            return number;
+    }
+    return SIZE_MAX;
+}
+
+static bool begins_entry(const struct line *line)
+{
+    return line->indent < line->length && line->text[line->indent] == '-' &&
+           (line->indent + 1 == line->length || line->text[line->indent + 1] == ' ');
+}
+
+/* Where the line's "key:" ends (behind the ":"), 0 if it has none; quotes are not looked into. */
+static size_t key_end(const struct line *line)
+{
+    for (size_t i = line->indent; i < line->length; i++) {
+        if (line->text[i] == '"' || line->text[i] == '\'' || line->text[i] == '#')
+            return 0;
+        if (line->text[i] == ':' && (i + 1 == line->length || line->text[i + 1] == ' '))
+            return i + 1;
+    }
+    return 0;
+}
+
+/* "key: value" with a value that is no block, list or mapping: finished, nothing can stand below it. */
+static bool is_finished(const struct line *line)
+{
+    size_t at = key_end(line);
+    while (at > 0 && at < line->length && line->text[at] == ' ')
+        at++;
+    return at > 0 && at < line->length && strchr("|>&!#[{\"'", line->text[at]) == NULL;
+}
+
+enum { SHOWN_KEY_BYTES = 80 };
+
+/* The line's key, as a message may show it. */
+static const char *shown_key(const struct line *line, char out[SHOWN_KEY_BYTES])
+{
+    size_t end = key_end(line);
+    size_t start = line->indent;
+    while (start + 1 < end && line->text[start] == '-' && line->text[start + 1] == ' ')
+        for (start++; start < end && line->text[start] == ' ';)
+            start++;
+    return text_first_line(line->text + start, end > start ? end - start - 1 : 0, out, SHOWN_KEY_BYTES);
+}
+
+static int fail(const struct yaml_fault *fault, size_t line, size_t column, struct err *e, const char *text)
+{
+    err_fill(e, ERR_MANIFEST, "%s", text);
+    err_at(e, fault->file->path, (int)line + 1, (int)column + 1);
+    return -1;
+}
+
+static int fail_character(const struct yaml_fault *fault, struct err *e)
+{
+    const struct line line = line_of(fault->file, fault->line);
+    size_t at = 0;
+    for (size_t i = 0; i < fault->column && at < line.length; i++)
+        for (at++; at < line.length && ((unsigned char)line.text[at] & 0xC0) == 0x80;)
+            at++;
+    char character = '\0';
+    if (at < line.length)
+        character = line.text[at];
+    const char *text = "no value can begin with this character: quote it";
+    if (character == '\t')
+        text = "a tab is used for indentation: YAML takes spaces only";
+    else if (character == '`' && line.length - at >= 3 && memcmp(line.text + at, "```", 3) == 0)
+        text = "a stray \"```\" (a Markdown fence): remove the line";
+    else if (character == '`')
+        text = "a value that begins with \"`\" must be quoted";
+    else if (character == '@')
+        text = "a value that begins with \"@\" must be quoted";
+    else if (character == '%')
+        text = "a value that begins with \"%\" must be quoted";
+    return fail(fault, fault->line, fault->column, e, text);
+}
+
+/* "key: a: b", or a key below a line that has its value already. */
+static int fail_colon(const struct yaml_fault *fault, struct err *e)
+{
+    char key[SHOWN_KEY_BYTES];
+    char above_key[SHOWN_KEY_BYTES];
+    char text[256];
+    const struct line line = line_of(fault->file, fault->line);
+    size_t first = key_end(&line);
+    size_t number = line_before(fault->file, fault->line);
+    const struct line above = line_of(fault->file, number == SIZE_MAX ? 0 : number);
+    size_t value = first;
+    while (value < line.length && line.text[value] == ' ')
+        value++;
+    bool is_flow = value < line.length && (line.text[value] == '{' || line.text[value] == '[');
+    if (first > 0 && fault->column + 1 > first && !is_flow) {
+        snprintf(text, sizeof text, "the value of \"%s\" has a \": \" in it: put the value in quotes",
+                 shown_key(&line, key));
+        return fail(fault, fault->line, fault->column, e, text);
+    }
+    if (number != SIZE_MAX && line.indent > above.indent && is_finished(&above)) {
+        snprintf(text, sizeof text,
+                 "\"%s\" is indented below \"%s\" (line %zu), which has its value already: correct the "
+                 "indentation",
+                 shown_key(&line, key), shown_key(&above, above_key), number + 1);
+        return fail(fault, fault->line, line.indent, e, text);
+    }
+    return fail(fault, fault->line, fault->column, e,
+                "a \": \" where no key can stand: quote the value, or correct the indentation");
+}
+
+/* The columns in which the lines above begin something: the nearest deeper and the nearest shallower one. */
+struct columns {
+    size_t deeper, deeper_line; /* SIZE_MAX: none */
+    size_t shallower, shallower_line;
+    bool is_exact; /* the line's own column is among them */
+};
+
+static void note_column(struct columns *columns, size_t mine, size_t column, size_t line)
+{
+    columns->is_exact = columns->is_exact || column == mine;
+    if (column > mine && column < columns->deeper) {
+        columns->deeper = column;
+        columns->deeper_line = line;
+    }
+    if (column < mine && columns->shallower == SIZE_MAX) {
+        columns->shallower = column;
+        columns->shallower_line = line;
+    }
+}
+
+static struct columns find_columns(const struct yaml_file *file, size_t line_number, size_t mine)
+{
+    struct columns columns = {.deeper = SIZE_MAX, .shallower = SIZE_MAX};
+    size_t number = line_before(file, line_number);
+    for (int looked = 0; number != SIZE_MAX && columns.shallower == SIZE_MAX && looked < 200; looked++) {
+        const struct line line = line_of(file, number);
+        size_t content = line.indent;
+        if (begins_entry(&line))
+            for (content++; content < line.length && line.text[content] == ' ';)
+                content++;
+        note_column(&columns, mine, content, number);
+        note_column(&columns, mine, line.indent, number);
+        number = line_before(file, number);
+    }
+    return columns;
+}
+
+/* A line that stands in another column than those of the list or mapping that is open there. */
+static int fail_indentation(const struct yaml_fault *fault, struct err *e)
+{
+    char text[300];
+    const struct line line = line_of(fault->file, fault->line);
+    const char *what = begins_entry(&line) ? "this list entry" : "this line";
+    if (fault->quote_end_line > 0 && fault->quote_end_line == fault->line) {
+        snprintf(text, sizeof text,
+                 "the quote that begins here ends in line %zu only: is its closing quote missing?",
+                 fault->quote_end_line + 1);
+        return fail(fault, fault->quote_line, fault->quote_column, e, text);
+    }
+    if (line.indent != fault->column)
+        return fail(fault, fault->line, fault->column, e,
+                    "something stands behind a finished value: quote the whole value");
+    const struct columns columns = find_columns(fault->file, fault->line, line.indent);
+    if (columns.is_exact || (columns.deeper == SIZE_MAX && columns.shallower == SIZE_MAX))
+        snprintf(text, sizeof text, "wrong indentation: %s does not belong to the %s above", what,
+                 begins_entry(&line) ? "mapping" : "list");
+    else if (columns.deeper == SIZE_MAX || columns.shallower == SIZE_MAX)
+        snprintf(text, sizeof text,
+                 "wrong indentation: %s begins in column %zu, what is above begins in column %zu (line %zu)",
+                 what, line.indent + 1, (columns.deeper == SIZE_MAX ? columns.shallower : columns.deeper) + 1,
+                 (columns.deeper == SIZE_MAX ? columns.shallower_line : columns.deeper_line) + 1);
+    else
+        snprintf(text, sizeof text,
+                 "wrong indentation: %s begins in column %zu, what is above begins in column %zu (line %zu) "
+                 "or %zu "
+                 "(line %zu)",
+                 what, line.indent + 1, columns.deeper + 1, columns.deeper_line + 1, columns.shallower + 1,
+                 columns.shallower_line + 1);
+    return fail(fault, fault->line, fault->column, e, text);
+}
+
+static int fail_entry(const struct yaml_fault *fault, struct err *e)
+{
+    char key[SHOWN_KEY_BYTES];
+    char text[256];
+    const struct line line = line_of(fault->file, fault->line);
+    size_t number = line_before(fault->file, fault->line);
+    const struct line above = line_of(fault->file, number == SIZE_MAX ? 0 : number);
+    if (number != SIZE_MAX && is_finished(&above) && begins_entry(&line)) {
+        snprintf(text, sizeof text,
+                 "a list entry (\"- \") below \"%s\" (line %zu), which has its value already: correct the "
+                 "indentation",
+                 shown_key(&above, key), number + 1);
+        return fail(fault, fault->line, fault->column, e, text);
+    }
+    return fail(fault, fault->line, fault->column, e,
+                "a list entry (\"- \") where none can stand: correct the indentation");
+}
+
+/* libyaml's words whose meaning needs no look at the text. */
+static const struct {
+    const char *problem;
+    const char *text;
+} problems[] = {
+    {"found undefined tag handle", "an unknown YAML tag: quote a value that begins with \"!\""},
+    {"found duplicate %YAML directive", "the %YAML directive stands there twice"},
+    {"did not find expected ',' or ']'", "the \"[\" list is not closed, or a comma is missing"},
+    {"did not find expected ',' or '}'", "the \"{\" mapping is not closed, or a comma is missing"},
+    {"found a tab character that violates indentation",
+     "a tab is used for indentation: YAML takes spaces only"},
+    {"found a tab character where an indentation space is expected",
+     "a tab is used for indentation: YAML takes spaces only"},
+    {"did not find expected alphabetic or numeric character",
+     "a value that begins with \"*\" or \"&\" must be quoted"},
+    {"found unknown escape character",
+     "a \"\\\" that begins no known escape: write \"\\\\\", or use single quotes"},
+    {"did not find expected <document start>",
+     "something stands behind the end of the document: correct the indentation"},
+    {"did not find expected comment or line break",
+     "behind \"|\" or \">\" the line must end: the text begins in the next one"},
+    {"did not find expected hexdecimal number",
+     "a \"\\x\" or \"\\u\" that hex digits must follow: write \"\\\\\", or use single quotes"},
+};
+
+static bool has_text(const char *text, const char *part)
+{
+    return text != NULL && strstr(text, part) != NULL;
+}
+
+int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
+{
+    const char *problem = fault->problem == NULL ? "not valid YAML" : fault->problem;
+    if (strcmp(problem, "found character that cannot start any token") == 0)
+        return fail_character(fault, e);
+    if (has_text(fault->context, "quoted scalar") &&
+        (has_text(problem, "unexpected end of stream") || has_text(problem, "unexpected document indicator")))
+        return fail(fault, fault->context_line, fault->context_column, e,
+                    "the quote that begins here is never closed");
+    if (strcmp(problem, "mapping values are not allowed in this context") == 0)
+        return fail_colon(fault, e);
+    if (strcmp(problem, "block sequence entries are not allowed in this context") == 0)
+        return fail_entry(fault, e);
+    if (strcmp(problem, "did not find expected key") == 0)
+        return fail_indentation(fault, e);
+    if (strcmp(problem, "did not find expected '-' indicator") == 0)
+        return fail_indentation(fault, e);
+    /* The key's line, not the next one, where the parser gave up. */
+    if (strcmp(problem, "could not find expected ':'") == 0)
+        return fail(fault, fault->context == NULL ? fault->line : fault->context_line,
+                    fault->context == NULL ? fault->column : fault->context_column, e,
+                    "this line has no \": \" behind its key, or is not indented enough");
+    for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
+        if (strcmp(problem, problems[i].problem) == 0)
+            return fail(fault, fault->line, fault->column, e, problems[i].text);
+    err_fill(e, ERR_MANIFEST, "not valid YAML: %s%s%s", problem, fault->context == NULL ? "" : " ",
+             fault->context == NULL ? "" : fault->context);
+    err_at(e, fault->file->path, (int)fault->line + 1, (int)fault->column + 1);
+    return -1;
+}
+
+static const char *bytes_text(const struct yaml_file *file, size_t offset)
+{
+    const unsigned char *text = (const unsigned char *)file->text;
+    if (file->length >= 2 && ((text[0] == 0xFF && text[1] == 0xFE) || (text[0] == 0xFE && text[1] == 0xFF)))
+        return "this is UTF-16 text: save the file as UTF-8";
+    if (!text_is_utf8(file->text, file->length, NULL))
+        return "this is not UTF-8 text: save the file as UTF-8";
+    if (offset < file->length && text[offset] == '\0')
+        return "a NUL byte: this is no text file";
+    return "a control character that YAML does not allow";
+}
+
+int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e)
+{
+    size_t bad = offset;
+    size_t line = 0;
+    size_t start = 0;
+    if (!text_is_utf8(file->text, file->length, &bad))
+        offset = bad;
+    for (size_t i = 0; i < offset && i < file->length; i++) {
+        if (file->text[i] != '\n')
+            continue;
+        line++;
+        start = i + 1;
+    }
+    size_t column = 0;
+    for (size_t i = start; i < offset && i < file->length; i++)
+        column += ((unsigned char)file->text[i] & 0xC0) != 0x80;
+    err_fill(e, ERR_MANIFEST, "%s", bytes_text(file, offset));
+    err_at(e, file->path, (int)line + 1, (int)column + 1);
+    return -1;
+}
