@@ -21,14 +21,15 @@ struct command {
     const char *summary;
     unsigned settings; /* set of SETTING_FOR_…: the options it takes */
     int (*run)(struct program *program);
-    const char *description; /* what `tender help NAME` says above the options */
+    const char *description;       /* what `tender help NAME` says above the options */
+    enum report_document document; /* what it writes in --format */
 };
 
 extern const struct command commands[]; /* ends with name NULL */
 
 int command_once(struct program *program);      /* plan, apply, fetch */
 int command_loop(struct program *program);      /* run */
-int command_manifests(struct program *program); /* validate, show */
+int command_manifests(struct program *program); /* validate, show, config */
 
 /* Help on standard output; the exit status. */
 int help_print(const char *command_name);

@@ -14,6 +14,7 @@ enum {
     FOR_MANIFESTS = SETTING_FOR_ALL | SETTING_FOR_REPOSITORY,
     FOR_RUNS = FOR_MANIFESTS | SETTING_FOR_FETCH | SETTING_FOR_REPORT,
     FOR_FLEET = FOR_RUNS | SETTING_FOR_FLEET,
+    FOR_EVERYTHING = FOR_FLEET | SETTING_FOR_WRITE | SETTING_FOR_LOOP | SETTING_FOR_PLAN | SETTING_FOR_SHOW,
 };
 
 static int command_help(struct program *program)
@@ -34,25 +35,35 @@ const struct command commands[] = {
      command_once,
      "Reads the manifests and what Fleet has, and prints what `tender apply` would do. It sends no write to "
      "Fleet and reads no\n"
-     "package's body."},
+     "package's body.",
+     REPORT_RUN},
     {"apply", "Bring Fleet to what the manifests say, once", FOR_FLEET | SETTING_FOR_WRITE, command_once,
      "Downloads what Fleet lacks, delivers it team by team, and reports what became of each item. What fails "
      "is kept at its last\n"
-     "good state and explained; the rest is applied."},
+     "good state and explained; the rest is applied.",
+     REPORT_RUN},
     {"run", "Apply again and again, with an interval", FOR_FLEET | SETTING_FOR_WRITE | SETTING_FOR_LOOP,
      command_loop,
      "The same as apply, as a service: pulls the repository at each interval. SIGHUP: now. SIGTERM: ends "
      "what is under way within\n"
-     "--shutdown-grace, writes the report, and exits."},
+     "--shutdown-grace, writes the report, and exits.",
+     REPORT_RUN},
     {"validate", "Check the manifests, without a server", FOR_MANIFESTS | SETTING_FOR_SHOW, command_manifests,
-     "Reads every team's file and all that it refers to, and lists every fault with file, line and column."},
+     "Reads every team's file and all that it refers to, and lists every fault with file, line and column.",
+     REPORT_DIAGNOSTICS},
     {"show", "Print what the manifests say, resolved", FOR_MANIFESTS | SETTING_FOR_SHOW, command_manifests,
-     "Prints each team's software after variables, package files and paths are resolved."},
+     "Prints each team's software after variables, package files and paths are resolved.", REPORT_SHOW},
+    {"config", "Print the settings, and where each comes from", FOR_EVERYTHING, command_manifests,
+     "Prints every setting as it holds for the repository: from a flag, the environment, tender.yml or the "
+     "default. Secrets are\n"
+     "shown as ***.",
+     REPORT_SETTINGS},
     {"fetch", "Download and verify the packages only", FOR_RUNS, command_once,
-     "Fills the cache with every package that the manifests name, so that a later apply needs no vendor."},
-    {"help", "Say how a command is used: tender help COMMAND", 0, command_help, NULL},
-    {"version", "Print the version", 0, command_version, NULL},
-    {NULL, NULL, 0, NULL, NULL},
+     "Fills the cache with every package that the manifests name, so that a later apply needs no vendor.",
+     REPORT_RUN},
+    {"help", "Say how a command is used: tender help COMMAND", 0, command_help, NULL, REPORT_NOTHING},
+    {"version", "Print the version", 0, command_version, NULL, REPORT_NOTHING},
+    {NULL, NULL, 0, NULL, NULL, REPORT_NOTHING},
 };
 
 static const char *environment_variable(void *context, const char *name)
@@ -123,6 +134,8 @@ static int run_command(const struct command *command, int count, char *const arg
         return fail(command, &e);
     if (help)
         return help_print(command->name);
+    if (report_writer_check(program.settings.format, command->document, &e) < 0)
+        return fail(command, &e);
     CLEANUP(loop_cleanup) struct loop *loop = loop_new(clock_system(), &e);
     if (loop == NULL || loop_catch_signals(loop, &e) < 0)
         return fail(command, &e);

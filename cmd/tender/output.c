@@ -169,6 +169,7 @@ struct report_style output_style(const struct settings *settings)
     return (struct report_style){
         .color = text_equal(settings->color, "always") || (text_equal(settings->color, "auto") && automatic),
         .width = is_terminal ? terminal_width(STDOUT_FILENO) : 0,
+        .tender_version = TENDER_VERSION,
     };
 }
 

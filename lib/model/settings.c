@@ -158,9 +158,9 @@ static int set_text(const struct setting *setting, void *field, const char *text
 {
     static const struct {
         const char *name;
-        const char *words[5];
+        const char *words[6];
     } choices[] = {
-        {"format", {"text", "json"}},
+        {"format", {"text", "json", "github", "sarif", "gitlab"}},
         {"log-format", {"text", "json"}},
         {"log-level", {"debug", "info", "warning", "error"}},
         {"color", {"auto", "always", "never"}},
@@ -172,10 +172,12 @@ static int set_text(const struct setting *setting, void *field, const char *text
         while (choices[i].words[count] != NULL)
             count++;
         int chosen = index_of(text, choices[i].words, count);
-        if (chosen < 0)
-            return err_set(e, ERR_CONFIG, "%s: \"%s\" is none of: %s %s %s %s", where, text,
-                           choices[i].words[0], choices[i].words[1], count > 2 ? choices[i].words[2] : "",
-                           count > 3 ? choices[i].words[3] : "");
+        if (chosen < 0) {
+            char known[128] = "";
+            for (size_t k = 0, used = 0; k < count && used < sizeof known; k++)
+                used += (size_t)snprintf(known + used, sizeof known - used, " %s", choices[i].words[k]);
+            return err_set(e, ERR_CONFIG, "%s: \"%s\" is none of:%s", where, text, known);
+        }
         *(const char **)field =
             choices[i].words[chosen]; /* as everybody compares it, however it was written */
         return 0;

@@ -146,7 +146,7 @@ const struct setting settings_table[] = {
     {"report", 0, "TENDER_REPORT", SETTING_TEXT, AT(report_file), NULL, "FILE",
      "Write the report as JSON too (FILE - is standard output)", REPORT, false, 0, 0},
     {"format", 0, "TENDER_FORMAT", SETTING_TEXT, AT(format), "text", "NAME",
-     "text or json on standard output", SHOW | REPORT, false, 0, 0},
+     "text or json on standard output; validate: github, sarif, gitlab too", SHOW | REPORT, false, 0, 0},
     {"log-format", 0, "TENDER_LOG_FORMAT", SETTING_TEXT, AT(log_format), "text", "NAME",
      "text or json lines on standard error", ALL, false, 0, 0},
     {"log-level", 0, "TENDER_LOG_LEVEL", SETTING_TEXT, AT(log_level), "info", "LEVEL",

@@ -14,6 +14,7 @@
 #include "net/loop.h"
 
 enum reconcile_until {
+    RECONCILE_SETTINGS,  /* complete the settings from tender.yml (config) */
     RECONCILE_MANIFESTS, /* read the manifests (validate, show) */
     RECONCILE_PLAN,      /* … and plan: the dry run */
     RECONCILE_FETCH,     /* read the manifests and fetch every package */

@@ -69,6 +69,9 @@ static int open_repository(struct run *run, struct err *e)
 
 int run_read_manifests(struct run *run, struct err *e)
 {
+    const struct settings *settings = run->settings;
+    if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
+        return 0; /* what flags, the environment and the defaults say */
     if (open_repository(run, e) < 0)
         return -1;
     struct manifest_options options = {
@@ -82,6 +85,8 @@ int run_read_manifests(struct run *run, struct err *e)
         return -1;
     if (run->desired->error_count > 0)
         return err_set(e, ERR_CONFIG, "tender.yml has errors; nothing is done until they are mended");
+    if (run->until == RECONCILE_SETTINGS)
+        return 0;
     options.files = run->settings->files;
     options.teams = run->settings->teams;
     options.exclude_teams = run->settings->exclude_teams;

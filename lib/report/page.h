@@ -59,6 +59,38 @@ int json_diagnostics(const struct desired *desired, const struct report_style *s
                      struct err *e);
 int json_show(const struct desired *desired, const struct report_style *style, struct buf *out,
               struct err *e);
+
+/* text_settings.c, json_settings.c */
+int text_settings(const struct settings *settings, const struct report_style *style, struct buf *out,
+                  struct err *e);
+int json_settings(const struct settings *settings, const struct report_style *style, struct buf *out,
+                  struct err *e);
+
+/* github.c, sarif.c, gitlab.c */
+int github_diagnostics(const struct desired *desired, const struct report_style *style, struct buf *out,
+                       struct err *e);
+int sarif_diagnostics(const struct desired *desired, const struct report_style *style, struct buf *out,
+                      struct err *e);
+int gitlab_diagnostics(const struct desired *desired, const struct report_style *style, struct buf *out,
+                       struct err *e);
+
+/* fingerprint.c */
+
+/* What kind of finding it is, for programs that group them: "manifest-error", "settings-warning", … */
+enum finding {
+    FINDING_MANIFEST_ERROR,
+    FINDING_MANIFEST_WARNING,
+    FINDING_SETTINGS_ERROR,
+    FINDING_SETTINGS_WARNING
+};
+enum { FINDING_COUNT = 4 };
+enum finding finding_of(const struct diagnostic *diagnostic);
+const char *finding_name(enum finding finding);
+const char *finding_description(enum finding finding);
+/* The same for the same fault in the same file, also where lines were added above it; the faults of one
+ * document all differ. `hex` has one for each diagnostic. */
+int fingerprints(const struct desired *desired, char (**hex)[DIGEST_HEX_BYTES], struct err *e) MUST_CHECK;
+
 /* Values that a document is built of. Bytes that are no UTF-8 become U+FFFD. NULL when out of memory. */
 json_t *json_text(const char *text); /* NULL: "" */
 json_t *json_text_or_null(const char *text);

@@ -567,6 +567,8 @@ static void test_no_memory(void **state)
     struct run_report report = full_report();
     report_finish(&report, false);
     for (size_t w = 0; report_writers[w] != NULL; w++) {
+        if (report_writers[w]->run == NULL)
+            continue;
         for (size_t most = 0; most < 2000; most += 13) {
             struct buf out = BUF_INIT(most);
             err_init(&e);
@@ -598,8 +600,10 @@ static void test_find(void **state)
     assert_null(report_writer_find(NULL));
     for (size_t i = 0; report_writers[i] != NULL; i++) {
         assert_ptr_equal(report_writer_find(report_writers[i]->name), report_writers[i]);
-        assert_true(report_writers[i]->run != NULL && report_writers[i]->show != NULL &&
-                    report_writers[i]->diagnostics != NULL);
+        assert_non_null(report_writers[i]->diagnostics);
+        /* What is written for people and programs is written whole. */
+        assert_true(i >= 2 || (report_writers[i]->run != NULL && report_writers[i]->show != NULL &&
+                               report_writers[i]->settings != NULL));
     }
 }
 

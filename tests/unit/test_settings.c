@@ -227,7 +227,13 @@ static void test_words(void **state)
         {"retry-factor", "-2", NULL},
         {"format", "json", "json"},
         {"format", "JSON", "json"}, /* compared with strcmp() elsewhere */
+        {"format", "Sarif", "sarif"},
         {"format", "xml", NULL},
+        {"allowed-source", "https://example.com/a", "https://example.com/a"},
+        {"allowed-source", "https://u:s3cret@example.com/a/", "https://***@example.com/a/"},
+        {"allowed-source", "https://example.com/a?b", NULL},
+        {"allowed-source", "example.com/a", NULL},
+        {"allowed-source", "ftp://example.com/", NULL},
         {"log-format", "Json", "json"},
         {"log-level", "WARNING", "warning"},
         {"log-level", "loud", NULL},

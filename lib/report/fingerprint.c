@@ -1,0 +1,110 @@
+/* What tells one finding from another over time, for programs that keep a list of those that are known. */
+#include "base/text.h"
+#include "report/page.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *description;
+} findings[FINDING_COUNT] = {
+    [FINDING_MANIFEST_ERROR] = {"manifest-error",
+                                "A mistake in a manifest: nothing of its teams is changed."},
+    [FINDING_MANIFEST_WARNING] = {"manifest-warning", "Something in a manifest that may not be meant."},
+    [FINDING_SETTINGS_ERROR] = {"settings-error", "A mistake in tender.yml."},
+    [FINDING_SETTINGS_WARNING] = {"settings-warning", "Something in tender.yml that may not be meant."},
+};
+
+enum finding finding_of(const struct diagnostic *diagnostic)
+{
+    bool is_error = diagnostic->severity == DIAGNOSTIC_ERROR;
+    if (text_equal(diagnostic->place.file, "tender.yml"))
+        return is_error ? FINDING_SETTINGS_ERROR : FINDING_SETTINGS_WARNING;
+    return is_error ? FINDING_MANIFEST_ERROR : FINDING_MANIFEST_WARNING;
+}
+
+const char *finding_name(enum finding finding)
+{
+    return findings[finding].name;
+}
+
+const char *finding_description(enum finding finding)
+{
+    return findings[finding].description;
+}
+
+/* A text with its end, so that no two lists of texts are the same bytes. */
+static int add(struct digest *digest, const char *text, struct err *e)
+{
+    return digest_update(digest, text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1, e);
+}
+
+static int digest_of(struct digest *digest, const struct diagnostic *diagnostic, size_t nth,
+                     char hex[DIGEST_HEX_BYTES], struct err *e)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%zu", nth);
+    if (digest_restart(digest, e) < 0 || add(digest, finding_name(finding_of(diagnostic)), e) < 0 ||
+        add(digest, diagnostic->place.file, e) < 0 || add(digest, diagnostic->text, e) < 0 ||
+        add(digest, diagnostic->excerpt, e) < 0 || add(digest, nth == 0 ? "" : number, e) < 0)
+        return -1;
+    return digest_finish(digest, hex, e);
+}
+
+struct numbered {
+    const char *hex; /* without its number among those that say the same */
+    size_t index;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct numbered *left = a;
+    const struct numbered *right = b;
+    int order = memcmp(left->hex, right->hex, DIGEST_HEX_BYTES);
+    return order != 0 ? order : (left->index > right->index) - (left->index < right->index);
+}
+
+/* Those that say the same get a number each, in their order in the file. */
+static int number_equals(const struct desired *desired, struct digest *digest, char (*hex)[DIGEST_HEX_BYTES],
+                         struct err *e)
+{
+    size_t count = desired->diagnostic_count;
+    struct numbered *sorted = calloc(count + 1, sizeof *sorted);
+    size_t *nth = calloc(count + 1, sizeof *nth);
+    int result = sorted == NULL || nth == NULL ? err_set(e, ERR_MEMORY, "out of memory") : 0;
+    if (result == 0) {
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = (struct numbered){.hex = hex[i], .index = i};
+        qsort(sorted, count, sizeof *sorted, compare);
+        for (size_t i = 1; i < count; i++)
+            if (memcmp(sorted[i - 1].hex, sorted[i].hex, DIGEST_HEX_BYTES) == 0)
+                nth[sorted[i].index] = nth[sorted[i - 1].index] + 1;
+        for (size_t i = 0; i < count && result == 0; i++)
+            if (nth[i] > 0)
+                result = digest_of(digest, &desired->diagnostics[i], nth[i], hex[i], e);
+    }
+    free(sorted);
+    free(nth);
+    return result;
+}
+
+int fingerprints(const struct desired *desired, char (**hex)[DIGEST_HEX_BYTES], struct err *e)
+{
+    CLEANUP(digest_cleanup) struct digest *digest = digest_new(e);
+    if (digest == NULL)
+        return -1;
+    *hex = calloc(desired->diagnostic_count + 1, sizeof **hex);
+    if (*hex == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    int result = 0;
+    for (size_t i = 0; i < desired->diagnostic_count && result == 0; i++)
+        result = digest_of(digest, &desired->diagnostics[i], 0, (*hex)[i], e);
+    if (result == 0)
+        result = number_equals(desired, digest, *hex, e);
+    if (result < 0) {
+        free(*hex);
+        *hex = NULL;
+    }
+    return result;
+}
