@@ -150,6 +150,29 @@ int file_write_atomically(const char *path, const void *bytes, size_t length, mo
     return file_sync_folder_of(path, e);
 }
 
+int file_write_unsynced(const char *path, const void *bytes, size_t length, mode_t mode, struct err *e)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", path);
+    CLEANUP(file_close_cleanup)
+    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (file < 0)
+        return err_set_errno(e, "can't create %s", temporary);
+    if (file_write_all(file, bytes, length, e) < 0) {
+        unlink(temporary);
+        return err_prefix(e, "%s", temporary);
+    }
+    int closing = file;
+    file = -1;
+    if (close(closing) < 0 || rename(temporary, path) < 0) {
+        err_fill_errno(e, "can't write %s", path);
+        unlink(temporary);
+        return -1;
+    }
+    return 0;
+}
+
 static bool is_folder(const char *path)
 {
     int number = errno;

@@ -17,6 +17,9 @@ int file_read(const char *path, struct buf *out, struct err *e) MUST_CHECK;
  * nothing is left behind. A device or a pipe is written to as it is. */
 int file_write_atomically(const char *path, const void *bytes, size_t length, mode_t mode,
                           struct err *e) MUST_CHECK;
+/* As it, but without a sync, for what may be lost or empty after a power cut: path.tmp, renamed. */
+int file_write_unsynced(const char *path, const void *bytes, size_t length, mode_t mode,
+                        struct err *e) MUST_CHECK;
 int file_write_all(int file, const void *bytes, size_t length, struct err *e) MUST_CHECK;
 int file_sync_folder_of(const char *path, struct err *e) MUST_CHECK;
 /* Makes the folder and its parents (mode 0700); fine if it is there. */

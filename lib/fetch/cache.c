@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,22 +58,55 @@ void cache_touch(const char *cache_dir, const char *sha256)
         (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-int cache_commit(const char *cache_dir, const char *file_path, const char *sha256, struct err *e)
+void cache_commit_begin(struct cache_commit *commit, const char *cache_dir)
+{
+    *commit = (struct cache_commit){.cache_dir = cache_dir};
+}
+
+/* The folder is there but for the first digest of its kind. */
+int cache_commit_file(struct cache_commit *commit, const char *file_path, const char *sha256, struct err *e)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    if (cache_path(cache_dir, sha256, path, e) < 0)
+    if (cache_path(commit->cache_dir, sha256, path, e) < 0)
         return -1;
+    if (rename(file_path, path) == 0)
+        return 0;
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    bool is_new_folder = mkdir(folder, 0700) == 0;
-    if (!is_new_folder && errno != EEXIST)
-        return err_set_errno(e, "can't make folder %s", folder);
-    if (is_new_folder && file_sync_folder_of(folder, e) < 0)
-        return -1;
+    if (errno == ENOENT) {
+        if (mkdir(folder, 0700) == 0)
+            commit->has_new_folder = true;
+        else if (errno != EEXIST)
+            return err_set_errno(e, "can't make folder %s", folder);
+    }
     if (rename(file_path, path) < 0)
         return err_set_errno(e, "can't rename %s to %s", file_path, path);
-    if (file_sync_folder_of(path, e) < 0 || file_sync_folder_of(file_path, e) < 0)
-        return -1;
     return 0;
+}
+
+static int sync_once(bool *is_synced, const char *folder, const char *below, struct err *e)
+{
+    char path[PATH_MAX];
+    if (*is_synced)
+        return 0;
+    if (join(path, e, folder, below) < 0 || file_sync_folder_of(path, e) < 0)
+        return -1;
+    *is_synced = true;
+    return 0;
+}
+
+int cache_commit_sync(struct cache_commit *commit, const char *sha256, struct err *e)
+{
+    char top[PATH_MAX], path[PATH_MAX];
+    char digits[3] = {sha256[0], sha256[1], '\0'};
+    bool *is_synced = &commit->folder_is_synced[strtoul(digits, NULL, 16) & 0xFF];
+    if (cache_path(commit->cache_dir, sha256, path, e) < 0 || join(top, e, commit->cache_dir, "sha256") < 0)
+        return -1;
+    if (commit->has_new_folder && sync_once(&commit->top_is_synced, top, digits, e) < 0)
+        return -1;
+    if (!*is_synced && file_sync_folder_of(path, e) < 0)
+        return -1;
+    *is_synced = true;
+    return sync_once(&commit->partial_is_synced, commit->cache_dir, "partial/x", e);
 }
 
 static bool name_path(const char *cache_dir, const char *sha256, char out[PATH_MAX])
@@ -97,7 +131,7 @@ void cache_set_name(const char *cache_dir, const char *sha256, const char *file_
     struct err ignored;
     err_init(&ignored);
     if (name_path(cache_dir, sha256, path))
-        (void)!file_write_atomically(path, file_name, strlen(file_name), 0600, &ignored);
+        (void)!file_write_unsynced(path, file_name, strlen(file_name), 0600, &ignored);
 }
 
 bool cache_name(const char *cache_dir, const char *sha256, char *out, size_t size)

@@ -17,8 +17,18 @@ int cache_path(const char *cache_dir, const char *sha256, char out[PATH_MAX], st
 bool cache_has(const char *cache_dir, const char *sha256, uint64_t *size_bytes);
 /* Marks an entry as used now: pruning takes the longest unused first. */
 void cache_touch(const char *cache_dir, const char *sha256);
-/* Brings a synced file that lies in the cache's `partial/` to its place by rename, and syncs both folders. */
-int cache_commit(const char *cache_dir, const char *file_path, const char *sha256, struct err *e) MUST_CHECK;
+
+/* Brings synced files that lie in the cache's `partial/` to their places: first each by rename, then each
+ * one's folders are synced, once for the whole batch. */
+struct cache_commit {
+    const char *cache_dir;
+    bool has_new_folder, top_is_synced, partial_is_synced;
+    bool folder_is_synced[256]; /* by a digest's first two digits */
+};
+void cache_commit_begin(struct cache_commit *commit, const char *cache_dir);
+int cache_commit_file(struct cache_commit *commit, const char *file_path, const char *sha256,
+                      struct err *e) MUST_CHECK;
+int cache_commit_sync(struct cache_commit *commit, const char *sha256, struct err *e) MUST_CHECK;
 void cache_remove(const char *cache_dir, const char *sha256);
 
 /* The file name that an entry came with, kept beside it where its URL does not say it. Losing it costs

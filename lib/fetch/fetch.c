@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fetch/cache.h"
 #include "fetch/progress.h"
+#include "fetch/publish.h"
 #include "fetch/transfer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,30 +79,41 @@ static void advance_all(struct fetcher *fetcher)
     int64_t now = now_ms(fetcher);
     for (size_t i = 0; i < fetcher->transfer_count && !err_is_set(&fetcher->fatal); i++)
         transfer_advance(&fetcher->transfers[i], now);
+    if (now >= publish_due_ms(fetcher))
+        publish_all(fetcher);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* When somebody must be looked at again, if nothing happens before. */
-static int64_t next_look(const struct fetcher *fetcher)
+static int64_t next_look(struct fetcher *fetcher)
 {
-    int64_t next = now_ms(fetcher) + LONGEST_STEP_MS;
+    int64_t next = earlier(now_ms(fetcher) + LONGEST_STEP_MS, publish_due_ms(fetcher));
     int64_t deadline = fetcher->options->deadline_monotonic_ms;
-    if (deadline > 0 && deadline < next)
-        next = deadline;
+    if (deadline > 0)
+        next = earlier(next, deadline);
+    fetcher->gathered_due_ms = INT64_MAX;
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         const struct transfer *transfer = &fetcher->transfers[i];
         bool has_due = transfer->state == TRANSFER_LOCKED || transfer->state == TRANSFER_WAITING ||
                        (transfer->state == TRANSFER_READY && transfer->due_ms > 0);
         if (transfer->state == TRANSFER_CHECKING || transfer->state == TRANSFER_READING)
             return 0;
-        if (has_due && transfer->due_ms < next)
-            next = transfer->due_ms;
+        if (has_due)
+            next = earlier(next, transfer->due_ms);
+        fetcher->gathered_due_ms = earlier(fetcher->gathered_due_ms, transfer_flush_due_ms(transfer));
     }
-    return next;
+    return earlier(next, fetcher->gathered_due_ms);
 }
 
 static void end_all(struct fetcher *fetcher, enum package_state state, enum err_class class_,
                     const char *text)
 {
+    if (fetcher->publishing > 0)
+        publish_all(fetcher); /* these are whole */
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         struct transfer *transfer = &fetcher->transfers[i];
         if (transfer->state == TRANSFER_FINISHED)
@@ -126,7 +138,7 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
                     "the run's deadline came first; what arrived is kept");
             break;
         }
-        if (fetcher->is_dirty || now_ms(fetcher) >= next) {
+        if (fetcher->is_dirty || now_ms(fetcher) >= earlier(next, fetcher->gathered_due_ms)) {
             bool has_changed = fetcher->is_dirty;
             advance_all(fetcher);
             next = fetcher->is_dirty ? 0 : next_look(fetcher);
@@ -185,7 +197,7 @@ int fetch_run(const struct fetch_options *options, const struct package_request 
         return 0;
     if (cache_prepare(options->cache_dir, e) < 0)
         return -1;
-    struct fetcher fetcher = {.options = options, .arena = arena};
+    struct fetcher fetcher = {.options = options, .arena = arena, .gathered_due_ms = INT64_MAX};
     err_init(&fetcher.fatal);
     size_t *transfer_of = calloc(count, sizeof *transfer_of);
     int result = transfer_of == NULL ? err_set(e, ERR_MEMORY, "out of memory")

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WRITEBACK_BYTES = 8 * 1024 * 1024 };
+enum { WRITEBACK_BYTES = 8 * 1024 * 1024, GATHER_BYTES = 256 * 1024 };
 
 void partial_init(struct partial *partial)
 {
@@ -33,6 +33,7 @@ static void free_all(struct partial *partial)
         close(partial->file);
     digest_free(partial->digest);
     free_description(partial);
+    free(partial->gathered);
     free(partial->path);
     free(partial->about);
     partial_init(partial);
@@ -144,6 +145,7 @@ int partial_cut(struct partial *partial, uint64_t size_bytes, struct err *e)
 int partial_restart(struct partial *partial, struct err *e)
 {
     partial->size_bytes = partial->hashed_bytes = partial->started_writeback_bytes = 0;
+    partial->gathered_bytes = 0;
     partial->is_resumed = false;
     free_description(partial);
     unlink(partial->about);
@@ -180,31 +182,29 @@ bool partial_is_from(const struct partial *partial, const char *source_url)
            strcmp(hex, partial->source) == 0;
 }
 
-static void start_writeback(struct partial *partial)
+static void start_writeback(struct partial *partial, uint64_t least)
 {
-    uint64_t waiting = partial->size_bytes - partial->started_writeback_bytes;
-    if (waiting < WRITEBACK_BYTES)
+    uint64_t waiting = partial->hashed_bytes - partial->started_writeback_bytes;
+    if (waiting < least)
         return;
     /* Only a hint: whatever it does not do, fdatasync does at the end. */
     (void)sync_file_range(partial->file, (off_t)partial->started_writeback_bytes, (off_t)waiting,
                           SYNC_FILE_RANGE_WRITE);
-    partial->started_writeback_bytes = partial->size_bytes;
+    partial->started_writeback_bytes = partial->hashed_bytes;
 }
 
-int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e)
+/* Behind what is written and hashed. */
+static int write_out(struct partial *partial, const char *bytes, size_t length, struct err *e)
 {
     const char *rest = bytes;
     size_t left = length;
     while (left > 0) {
-        ssize_t written = pwrite(partial->file, rest, left, (off_t)(partial->size_bytes + (length - left)));
+        ssize_t written = pwrite(partial->file, rest, left, (off_t)(partial->hashed_bytes + (length - left)));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
             partial->disk_is_full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
             err_fill_errno(e, "can't write %s", partial->path);
-            /* What is kept ends where the digest ends. */
-            if (ftruncate(partial->file, (off_t)partial->size_bytes) < 0)
-                partial->size_bytes = partial->hashed_bytes;
             return -1;
         }
         rest += written;
@@ -212,25 +212,81 @@ int partial_append(struct partial *partial, const void *bytes, size_t length, st
     }
     if (digest_update(partial->digest, bytes, length, e) < 0)
         return -1;
-    partial->size_bytes += length;
     partial->hashed_bytes += length;
-    start_writeback(partial);
+    start_writeback(partial, WRITEBACK_BYTES);
+    return 0;
+}
+
+/* What is kept ends where the digest ends. */
+static int forget_unwritten(struct partial *partial)
+{
+    partial->gathered_bytes = 0;
+    partial->size_bytes = partial->hashed_bytes;
+    (void)!ftruncate(partial->file, (off_t)partial->size_bytes);
+    return -1;
+}
+
+int partial_flush(struct partial *partial, struct err *e)
+{
+    size_t length = partial->gathered_bytes;
+    if (length == 0)
+        return 0;
+    if (write_out(partial, partial->gathered, length, e) < 0)
+        return forget_unwritten(partial);
+    partial->gathered_bytes = 0;
+    return 0;
+}
+
+int partial_settle(struct partial *partial, struct err *e)
+{
+    int result = partial_flush(partial, e);
+    free(partial->gathered);
+    partial->gathered = NULL;
+    return result;
+}
+
+int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e)
+{
+    const char *rest = bytes;
+    if (partial->gathered == NULL && (partial->gathered = malloc(GATHER_BYTES)) == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    while (length > 0) {
+        size_t room = GATHER_BYTES - partial->gathered_bytes;
+        size_t piece = length < room ? length : room;
+        memcpy(partial->gathered + partial->gathered_bytes, rest, piece);
+        partial->gathered_bytes += piece;
+        partial->size_bytes += piece;
+        rest += piece;
+        length -= piece;
+        if (partial->gathered_bytes == GATHER_BYTES && partial_flush(partial, e) < 0)
+            return -1;
+    }
     return 0;
 }
 
 int partial_finish(struct partial *partial, char hex[DIGEST_HEX_BYTES], struct err *e)
 {
-    if (digest_finish(partial->digest, hex, e) < 0)
+    if (partial_settle(partial, e) < 0 || digest_finish(partial->digest, hex, e) < 0)
         return -1;
-    if (fdatasync(partial->file) < 0) {
-        partial->disk_is_full = errno == ENOSPC || errno == EDQUOT;
-        return err_set_errno(e, "can't sync %s", partial->path);
-    }
+    start_writeback(partial, 1);
     return 0;
+}
+
+int partial_sync(struct partial *partial, struct err *e)
+{
+    if (fdatasync(partial->file) == 0)
+        return 0;
+    partial->sync_has_failed = true;
+    partial->disk_is_full = errno == ENOSPC || errno == EDQUOT;
+    return err_set_errno(e, "can't sync %s", partial->path);
 }
 
 void partial_close(struct partial *partial)
 {
+    struct err ignored;
+    err_init(&ignored);
+    if (partial->file >= 0)
+        (void)!partial_flush(partial, &ignored);
     if (partial->file >= 0 && partial->size_bytes == 0) {
         unlink(partial->about);
         unlink(partial->path);

@@ -12,11 +12,15 @@ struct partial {
     char *path;            /* owned */
     char *about;           /* the sidecar's path; owned */
     struct digest *digest; /* over the first hashed_bytes */
-    uint64_t size_bytes;   /* what is kept */
-    uint64_t hashed_bytes; /* less than size_bytes until a former run's bytes are read */
+    uint64_t size_bytes;   /* what is kept, with what is only gathered */
+    uint64_t hashed_bytes; /* less than size_bytes until a former run's bytes are read, or gathered ones
+                              written */
+    char *gathered;        /* the last bytes, not written yet; owned, NULL between two answers */
+    size_t gathered_bytes;
     uint64_t started_writeback_bytes;
-    bool is_resumed;               /* not all bytes came with one answer */
-    bool disk_is_full;             /* an append failed for lack of space */
+    bool is_resumed;   /* not all bytes came with one answer */
+    bool disk_is_full; /* an append failed for lack of space */
+    bool sync_has_failed;
     char source[DIGEST_HEX_BYTES]; /* SHA-256 of the URL the bytes came from (URLs hold secrets); "": unknown
                                     */
     char *validator;               /* strong, byte for byte; NULL: none. Owned */
@@ -43,13 +47,19 @@ int partial_restart(struct partial *partial, struct err *e) MUST_CHECK;
 /* Says where the bytes come from, in memory and in the sidecar; before the first byte. NULLs: unknown. */
 int partial_describe(struct partial *partial, const char *source_url, const char *validator,
                      int64_t expected_bytes, const char *file_name, struct err *e) MUST_CHECK;
+/* Gathers them: small pieces become large writes. */
 int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e) MUST_CHECK;
-/* Ends the digest and syncs the file. */
+/* Writes what is gathered. If that fails, it is no longer among what is kept. */
+int partial_flush(struct partial *partial, struct err *e) MUST_CHECK;
+/* The same at the end of an answer: the memory goes too. */
+int partial_settle(struct partial *partial, struct err *e) MUST_CHECK;
+/* Ends the digest; the disk begins to write what it does not have yet. */
 int partial_finish(struct partial *partial, char hex[DIGEST_HEX_BYTES], struct err *e) MUST_CHECK;
+int partial_sync(struct partial *partial, struct err *e) MUST_CHECK;
 /* Whether the kept bytes came from this URL. */
 bool partial_is_from(const struct partial *partial, const char *source_url);
 
-/* Closes and unlocks; an empty file goes. */
+/* Closes and unlocks, keeping what came; an empty file goes. */
 void partial_close(struct partial *partial);
 /* Closes it and removes both files. */
 void partial_discard(struct partial *partial);

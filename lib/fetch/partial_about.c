@@ -98,36 +98,12 @@ static int compose(const struct partial *partial, struct buf *text, struct err *
     return buf_add_text(text, "end\n", e);
 }
 
-/* By rename, but not synced: it speaks of this start of the machine only, and a lost one costs a download. */
-static int write_by_rename(const char *path, const struct buf *text, struct err *e)
-{
-    char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
-        return err_set(e, ERR_SYSTEM, "path too long: %s", path);
-    CLEANUP(file_close_cleanup)
-    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0)
-        return err_set_errno(e, "can't create %s", temporary);
-    if (file_write_all(file, text->bytes, text->length, e) < 0) {
-        unlink(temporary);
-        return err_prefix(e, "%s", temporary);
-    }
-    int closing = file;
-    file = -1;
-    if (close(closing) < 0 || rename(temporary, path) < 0) {
-        err_fill_errno(e, "can't write %s", path);
-        unlink(temporary);
-        return -1;
-    }
-    return 0;
-}
-
 int about_write(const struct partial *partial, struct err *e)
 {
     struct buf text = BUF_INIT(ABOUT_BYTES);
     int result = compose(partial, &text, e);
-    if (result == 0)
-        result = write_by_rename(partial->about, &text, e);
+    if (result == 0) /* it speaks of this start of the machine only; a lost one costs a download */
+        result = file_write_unsynced(partial->about, text.bytes, text.length, 0600, e);
     buf_done(&text);
     return result;
 }

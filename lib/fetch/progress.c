@@ -46,6 +46,7 @@ static enum fetch_progress_state state_of(const struct transfer *transfer)
         return FETCH_QUEUED;
     case TRANSFER_CHECKING:
     case TRANSFER_READING:
+    case TRANSFER_PUBLISHING:
         return FETCH_VERIFYING;
     case TRANSFER_REQUESTING:
         return transfer->verdict == VERDICT_BODY ? FETCH_RECEIVING : FETCH_CONNECTING;

@@ -339,9 +339,18 @@ void transfer_note_progress(struct transfer *transfer, int64_t now_ms)
 static bool is_out_of_time(struct transfer *transfer, int64_t now_ms)
 {
     int64_t limit = transfer->fetcher->options->settings->limits.item_timeout_ms;
-    if (limit <= 0 || !transfer->has_begun || transfer->state == TRANSFER_READY)
+    if (limit <= 0 || !transfer->has_begun || transfer->state == TRANSFER_READY ||
+        transfer->state == TRANSFER_PUBLISHING)
         return false;
     return now_ms - transfer->progress_ms >= limit;
+}
+
+static void write_gathered(struct transfer *transfer)
+{
+    if (transfer_flush(transfer) == 0)
+        return;
+    transfer_close_attempt(transfer, transfer->cause_text);
+    transfer_fail(transfer, ERR_SYSTEM, "%s", transfer->cause_text);
 }
 
 void transfer_advance(struct transfer *transfer, int64_t now_ms)
@@ -381,6 +390,10 @@ void transfer_advance(struct transfer *transfer, int64_t now_ms)
         }
         return;
     case TRANSFER_REQUESTING:
+        if (now_ms >= transfer_flush_due_ms(transfer))
+            write_gathered(transfer);
+        return;
+    case TRANSFER_PUBLISHING:
     case TRANSFER_FINISHED:
         return;
     }

@@ -21,8 +21,11 @@ struct fetcher {
     int64_t busy; /* transfers that hold one of the run's slots */
     size_t ended, failed;
     uint64_t received_bytes;
-    bool is_dirty;    /* some transfer's state changed: look at all of them again */
-    struct err fatal; /* ends the run */
+    int64_t gathered_due_ms;  /* the first moment at which gathered bytes must be written; may be early */
+    size_t publishing;        /* whole files that wait for their batch (publish.h) … */
+    int64_t publish_since_ms; /* … since then */
+    bool is_dirty;            /* some transfer's state changed: look at all of them again */
+    struct err fatal;         /* ends the run */
 };
 
 enum transfer_state {
@@ -33,6 +36,7 @@ enum transfer_state {
     TRANSFER_READY,      /* wants to ask a source (or the next hop): needs a slot and its host's gate */
     TRANSFER_REQUESTING, /* an exchange is under way */
     TRANSFER_WAITING,    /* back-off, until due_ms */
+    TRANSFER_PUBLISHING, /* whole and verified: becomes durable with the next batch */
     TRANSFER_FINISHED,   /* the result is filled */
 };
 
@@ -66,7 +70,9 @@ struct transfer {
     char key[DIGEST_HEX_BYTES + 8]; /* the partial's name */
     struct partial check;           /* the cached file that is verified */
     bool is_conditional;            /* validators may be sent */
-    uint64_t locked_size;           /* of the file that somebody else fills */
+    int64_t gathered_since_ms;      /* when the first of the bytes came that are not written yet */
+    char publish_sha256[DIGEST_HEX_BYTES];
+    uint64_t locked_size; /* of the file that somebody else fills */
 
     /* the chain of hops that is under way */
     struct source *source;
@@ -140,7 +146,11 @@ enum verdict transfer_judge(struct transfer *transfer, const struct http_answer 
 
 /* transfer_body.c */
 int transfer_take(struct transfer *transfer, const void *bytes, size_t length);
-void transfer_complete(struct transfer *transfer); /* all bytes are here */
+/* Writes what is gathered, now or where it has waited for long enough. -1: verdict says why. */
+int transfer_flush(struct transfer *transfer);
+int transfer_settle(struct transfer *transfer);                 /* the same, behind an answer */
+int64_t transfer_flush_due_ms(const struct transfer *transfer); /* INT64_MAX: nothing is gathered */
+void transfer_complete(struct transfer *transfer);              /* all bytes are here */
 
 /* transfer_outcome.c: after an exchange */
 void transfer_answered(struct transfer *transfer, const struct http_answer *answer);

@@ -3,13 +3,14 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "fetch/cache.h"
-#include "fetch/disposition.h"
+#include "fetch/publish.h"
 #include "fetch/sniff.h"
 #include "fetch/transfer.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LONGEST_GATHERED_MS = 200 };
 
 static int refuse(struct transfer *transfer, enum retry_cause cause, const char *text)
 {
@@ -61,6 +62,36 @@ static const char *describe_wrong_type(struct transfer *transfer, const char *wh
                          transfer->content_type == NULL ? "not given" : transfer->content_type);
 }
 
+int transfer_flush(struct transfer *transfer)
+{
+    struct err e;
+    err_init(&e);
+    return partial_flush(&transfer->partial, &e) < 0 ? local_trouble(transfer, &e) : 0;
+}
+
+int transfer_settle(struct transfer *transfer)
+{
+    struct err e;
+    err_init(&e);
+    return partial_settle(&transfer->partial, &e) < 0 ? local_trouble(transfer, &e) : 0;
+}
+
+int64_t transfer_flush_due_ms(const struct transfer *transfer)
+{
+    return transfer->partial.gathered_bytes == 0 ? INT64_MAX
+                                                 : transfer->gathered_since_ms + LONGEST_GATHERED_MS;
+}
+
+/* A slow body must not lie in memory only: it would be lost with the process. */
+static void note_gathering(struct transfer *transfer)
+{
+    struct fetcher *fetcher = transfer->fetcher;
+    transfer->gathered_since_ms = transfer_now(transfer);
+    int64_t due = transfer->gathered_since_ms + LONGEST_GATHERED_MS;
+    if (due < fetcher->gathered_due_ms)
+        fetcher->gathered_due_ms = due;
+}
+
 int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
 {
     struct partial *partial = &transfer->partial;
@@ -75,6 +106,8 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
                                     text_size((uint64_t)limits->max_package_bytes, size)));
     if (partial->expected_bytes >= 0 && end > (uint64_t)partial->expected_bytes)
         return refuse(transfer, CAUSE_BAD_RANGE, "more bytes came than were announced");
+    if (partial->gathered_bytes == 0)
+        note_gathering(transfer);
     if (partial_append(partial, bytes, length, &e) < 0)
         return local_trouble(transfer, &e);
     transfer->attempt.bytes += length;
@@ -83,52 +116,10 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
     if (transfer->has_sniffed || partial->size_bytes < SNIFF_BYTES || transfer->request.sha256 != NULL)
         return 0;
     transfer->has_sniffed = true;
+    if (transfer_flush(transfer) < 0)
+        return -1;
     const char *what = look_at_beginning(transfer);
     return what == NULL ? 0 : refuse(transfer, CAUSE_WRONG_TYPE, describe_wrong_type(transfer, what));
-}
-
-static void tell_validators(const struct transfer *transfer)
-{
-    const struct memory_sink *memory = transfer->fetcher->options->memory;
-    const struct package *result = transfer->result;
-    bool is_primary = transfer->source == &transfer->sources.items[0];
-    if (memory == NULL || memory->validator == NULL || transfer->request.sha256 != NULL || !is_primary)
-        return;
-    struct remembered_validator validator = {
-        .url = transfer->request.url,
-        .etag = transfer->etag == NULL ? "" : transfer->etag,
-        .last_modified = transfer->last_modified == NULL ? "" : transfer->last_modified,
-        .sha256 = result->sha256,
-        .file_name = result->file_name,
-        .size_bytes = result->size_bytes,
-    };
-    memory->validator(memory->context, &validator);
-}
-
-static void keep(struct transfer *transfer, const char *hex)
-{
-    struct partial *partial = &transfer->partial;
-    struct package *result = transfer->result;
-    const char *cache_dir = transfer->fetcher->options->cache_dir;
-    char path[PATH_MAX], name[FILE_NAME_BYTES];
-    struct err e;
-    err_init(&e);
-    if (cache_path(cache_dir, hex, path, &e) < 0 || cache_commit(cache_dir, partial->path, hex, &e) < 0) {
-        transfer_close_attempt(transfer, e.text);
-        transfer_fail(transfer, e.class, "%s", e.text);
-        return;
-    }
-    disposition_choose(NULL, NULL, transfer->request.url, name);
-    if (partial->file_name != NULL && !text_equal(partial->file_name, name))
-        cache_set_name(cache_dir, hex, partial->file_name);
-    result->sha256 = transfer_text(transfer, "%s", hex);
-    result->path = transfer_text(transfer, "%s", path);
-    result->file_name = transfer_text(transfer, "%s", partial->file_name != NULL ? partial->file_name : name);
-    result->size_bytes = partial->size_bytes;
-    partial_forget(partial);
-    transfer_close_attempt(transfer, "");
-    tell_validators(transfer);
-    transfer_finish(transfer, PACKAGE_FETCHED);
 }
 
 /* Bytes that are proven wrong are never an input to the next attempt. */
@@ -191,5 +182,5 @@ void transfer_complete(struct transfer *transfer)
     if (transfer->request.sha256 != NULL && strcmp(hex, transfer->request.sha256) != 0)
         wrong_digest(transfer, hex, wrong);
     else
-        keep(transfer, hex);
+        publish_add(transfer, hex);
 }

@@ -358,6 +358,7 @@ void transfer_answered(struct transfer *transfer, const struct http_answer *answ
     snprintf(transfer->remote_address, sizeof transfer->remote_address, "%s", answer->remote_address);
     if (answer->status != 0)
         transfer->attempt.status = answer->status;
+    (void)transfer_settle(transfer); /* the verdict says it */
     if (err_is_set(&transfer->fetcher->fatal)) {
         transfer_fatal(transfer, &transfer->fetcher->fatal);
         return;
