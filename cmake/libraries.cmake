@@ -3,6 +3,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2>=1.1)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc>=2.1)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.84)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto>=1.1.1)

@@ -2,8 +2,8 @@
  * mistakes are all told at once. */
 #include "base/text.h"
 #include "base/url.h"
+#include "manifest/names.h"
 #include "manifest/schema.h"
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,15 +89,6 @@ int check_icon(struct load *load, const struct text_file *icon, const struct yam
         width, height);
 }
 
-/* As Fleet compares names; other letters' cases and accents are not folded yet. */
-static const char *fold_name(struct load *load, const char *name, struct err *e)
-{
-    char *folded = arena_strdup(load->arena, name, e);
-    for (char *letter = folded; letter != NULL && *letter != '\0'; letter++)
-        *letter = (char)tolower((unsigned char)*letter);
-    return folded;
-}
-
 static int collide(struct load *load, struct team_source *first, struct team_source *second, const char *why,
                    struct err *e)
 {
@@ -152,7 +143,7 @@ int check_team_names(struct load *load, struct team_source *sources, size_t coun
             continue;
         if (check_stems(load, &stems, source, &same_stem, e) < 0)
             return -1;
-        const char *folded = source->is_no_team ? "no team" : fold_name(load, source->name, e);
+        const char *folded = source->is_no_team ? "no team" : name_fold(load->arena, source->name, e);
         if (folded == NULL)
             return -1;
         struct team_source *first = source_of(sources, count, map_get(&names, folded));

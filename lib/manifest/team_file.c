@@ -1,9 +1,9 @@
 /* One team's file: its name, and what of it is a team's software. Every other section is left to others, and
  * not complained of. */
 #include "base/text.h"
+#include "manifest/names.h"
 #include "manifest/schema.h"
 #include "manifest/team_lists.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -20,16 +20,6 @@ static int invalid(struct load *load, struct team_source *source, const char *ad
 {
     source->is_invalid = true;
     return diagnose(load, DIAGNOSTIC_ERROR, &source->file, file_place(source), advice, e, "%s", text);
-}
-
-static const char *trim(struct load *load, const char *text, struct err *e)
-{
-    while (isspace((unsigned char)*text))
-        text++;
-    size_t length = strlen(text);
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        length--;
-    return arena_strndup(load->arena, text, length, e);
 }
 
 static bool is_no_team_name(const char *name)
@@ -83,12 +73,15 @@ static int take_name(struct load *load, struct team_source *source, const struct
     source->is_invalid = source->is_invalid || load->error_count > errors;
     if (text == NULL)
         return 0;
-    const char *name = trim(load, text, e);
-    if (name == NULL)
+    const char *name;
+    if (name_normalise(load->arena, text, &name, e) < 0)
         return -1;
-    if (name[0] == '\0') {
+    if (name == NULL || name[0] == '\0' || name_find_control(name) >= 0) {
         source->is_invalid = true;
-        return diagnose_error(load, node, NULL, e, "\"name\" is empty");
+        return diagnose_error(load, node, NULL, e, "\"name\" %s",
+                              name == NULL      ? "is not UTF-8 text"
+                              : name[0] == '\0' ? "is empty"
+                                                : "holds a line break or a control character");
     }
     source->name = name;
     return check_special_name(load, source, e);

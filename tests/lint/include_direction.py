@@ -38,6 +38,7 @@ PRIVATE = {"reconcile/run.h", "deliver/work.h", "net/http_exchange.h", "net/loop
 FOREIGN = [
     (r"git2(\.h|/)", ["lib/repository/"]),
     (r"yaml\.h", ["lib/manifest/yaml.c"]),
+    (r"utf8proc\.h", ["lib/manifest/names.c"]),
     (r"curl/", ["lib/net/"]),
     (r"jansson\.h", ["lib/fleet/codec", "lib/fleet/json_read.h", "lib/report/", "lib/plan/saved", "cmd/fleetsim/"]),
     (r"sqlite3\.h", ["lib/state/"]),
