@@ -209,10 +209,14 @@ static int check_guards(struct load *load, const struct team_source *sources, si
     return 0;
 }
 
-static bool is_chosen(const struct manifest_options *options, const char *name)
+static bool is_chosen(const struct load *load, const struct team_source *source)
 {
+    const struct manifest_options *options = load->options;
+    const char *name = source->name;
     if (name == NULL)
         return true;
+    if (load->chosen != NULL && map_get(load->chosen, source->file.path) == NULL)
+        return false;
     return (!options->teams.is_set || matches_any(&options->teams, name)) &&
            !matches_any(&options->exclude_teams, name);
 }
@@ -227,7 +231,7 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
             return -1;
         if (sources[i].is_organisation && team_file_check_organisation(load, sources[i].root, e) < 0)
             return -1;
-        if (is_chosen(load->options, sources[i].name))
+        if (is_chosen(load, &sources[i]))
             continue;
         sources[i].is_left_out = true;
         load->diagnostic_count = diagnostics;
@@ -258,7 +262,33 @@ static int read_teams(struct load *load, struct team_source *sources, size_t cou
 
 static bool takes_all(const struct manifest_options *options)
 {
-    return !options->files.is_set && !options->teams.is_set && options->exclude_teams.count == 0;
+    return !options->files.is_set && !options->teams.is_set && options->exclude_teams.count == 0 &&
+           !options->changed.is_set;
+}
+
+/* Reads the teams only to know which files each of them refers to. */
+static int choose_changed(const struct manifest_source *source, const struct manifest_options *options,
+                          struct arena *arena, struct map *chosen, struct err *e)
+{
+    struct load load = {.source = source, .options = options, .arena = arena};
+    struct finder finder = {.load = &load};
+    if (find_team_files(&finder, e) < 0)
+        return -1;
+    struct team_source *sources = arena_alloc_array(arena, finder.count, sizeof *sources, e);
+    struct selected_team *teams = arena_alloc_array(arena, finder.count, sizeof *teams, e);
+    if (sources == NULL || teams == NULL || open_teams(&load, &finder, sources, e) < 0)
+        return -1;
+    for (size_t i = 0; i < finder.count; i++) {
+        struct desired_team ignored;
+        teams[i].path = sources[i].file.path;
+        if (sources[i].name == NULL || sources[i].is_left_out)
+            continue;
+        load.files = &teams[i].files;
+        if (selection_record(&load, teams[i].path, e) < 0 ||
+            team_file_read(&load, &sources[i], &ignored, e) < 0)
+            return -1;
+    }
+    return selection_choose(&load, teams, finder.count, chosen, e);
 }
 
 int manifest_load(const struct manifest_source *source, const struct manifest_options *options,
@@ -267,7 +297,11 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
     struct load load = {.source = source, .options = options, .arena = arena};
     struct finder finder = {.load = &load};
     struct desired result = *out;
+    struct map chosen = {.count = 0};
     result.team_count = 0;
+    if (options->changed.is_set && choose_changed(source, options, arena, &chosen, e) < 0)
+        return -1;
+    load.chosen = options->changed.is_set ? &chosen : NULL;
     if (find_team_files(&finder, e) < 0)
         return -1;
     struct team_source *sources = arena_alloc_array(arena, finder.count, sizeof *sources, e);

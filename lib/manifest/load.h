@@ -9,6 +9,12 @@
 /* What identifies an item in its team. */
 enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
 
+/* Paths from the root, in the arena; one may stand there twice. */
+struct file_list {
+    const char **paths;
+    size_t count, capacity;
+};
+
 struct load {
     const struct manifest_source *source;
     const struct manifest_options *options;
@@ -19,9 +25,12 @@ struct load {
     struct secret_variable *secrets;
     size_t secret_count, secret_capacity;
     struct map secret_names;
-    struct map texts;    /* "how:path" → struct text_reference */
-    struct map packages; /* path → struct package_file */
+    struct map texts;               /* "how:path" → struct text_reference */
+    struct map packages;            /* path → struct package_file */
     struct map claims[CLAIM_COUNT]; /* of the team that is being read: what → the item that has it */
+    /* With options->changed: the files of what is being read, and the teams' files that were chosen. */
+    struct file_list *files;
+    const struct map *chosen;
     size_t file_count;
     const char *referrer; /* the team file that is being read */
 };
@@ -102,6 +111,21 @@ int variables_expand(struct load *load, const struct yaml_node *scalar, const ch
 int variables_collect_secrets(struct load *load, const char *text, size_t length, struct place used_at,
                               struct err *e) MUST_CHECK;
 
+/* --- selection.c: which teams the changed paths belong to */
+
+/* A file that what is being read refers to, whether it is there or not. */
+int selection_record(struct load *load, const char *path, struct err *e) MUST_CHECK;
+int selection_record_all(struct load *load, const struct file_list *files, struct err *e) MUST_CHECK;
+/* Each changed path that matches the pattern of a `paths:`: a deleted file too. */
+int selection_record_matches(struct load *load, const char *pattern, struct err *e) MUST_CHECK;
+/* Puts the paths of the teams' files that a change touches into `chosen`. */
+struct selected_team {
+    const char *path; /* of the team's file */
+    struct file_list files;
+};
+int selection_choose(struct load *load, const struct selected_team *teams, size_t count, struct map *chosen,
+                     struct err *e) MUST_CHECK;
+
 /* --- backups.c */
 
 /* Lays tender.yml's `backup_urls` over the packages. `all_teams`: none was left out, so that a rule without a
@@ -120,7 +144,7 @@ struct team_source {
     bool is_no_team;
     bool is_organisation; /* no team: default.yml's kind */
     bool is_invalid;
-    bool is_left_out; /* by --team */
+    bool is_left_out; /* by --team, --exclude-team or --changed-since */
 };
 
 /* Reads the file and its name. */

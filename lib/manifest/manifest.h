@@ -13,6 +13,8 @@ struct manifest_source {
     int (*list)(void *context, const char *folder, void (*each)(void *user, const char *name, bool is_folder),
                 void *user, struct err *e);
     int (*read)(void *context, const char *path, struct buf *out, struct err *e);
+    /* As repository_resolve; may be NULL: there are no symbolic links. */
+    int (*resolve)(void *context, const char *path, struct arena *arena, const char **out, struct err *e);
     void *context;
 };
 
@@ -21,7 +23,9 @@ struct manifest_options {
     struct string_list files; /* exactly these files (globs); not set: found as docs/manifests.md says */
     struct string_list teams; /* only teams whose name matches one of these globs; not set: all */
     struct string_list exclude_teams; /* but none whose name matches one of these */
-    const struct settings *settings;  /* for what tender.yml says of sources; NULL: nothing */
+    struct string_list changed; /* only teams that one of these paths belongs to (repository_changes); not
+                                   set: all */
+    const struct settings *settings; /* for what tender.yml says of sources; NULL: nothing */
     int64_t max_document_bytes;
     /* The environment for $VARIABLES. Returns NULL where unset. */
     const char *(*variable)(void *context, const char *name);

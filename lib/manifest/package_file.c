@@ -48,11 +48,19 @@ static int parse(struct load *load, struct yaml_file *text, struct package_file 
     return read_entries(load, root, file, e);
 }
 
+/* Whoever refers to the file refers to what it refers to. */
+static int record(struct load *load, const struct package_file *file, struct err *e)
+{
+    if (selection_record(load, file->path, e) < 0)
+        return -1;
+    return selection_record_all(load, &file->files, e);
+}
+
 int package_file_get(struct load *load, const char *path, const struct package_file **out, struct err *e)
 {
     *out = map_get(&load->packages, path);
     if (*out != NULL)
-        return 0;
+        return record(load, *out, e);
     struct yaml_file *text = arena_alloc(load->arena, sizeof *text, e);
     struct package_file *file = arena_alloc(load->arena, sizeof *file, e);
     if (text == NULL || file == NULL)
@@ -62,9 +70,14 @@ int package_file_get(struct load *load, const char *path, const struct package_f
     if (reference_read(load, path, text, &problem, e) < 0)
         return -1;
     file->problem = problem.text;
+    struct file_list *outer = load->files;
+    load->files = outer == NULL ? NULL : &file->files;
     if (file->problem == NULL && parse(load, text, file, e) < 0)
         return -1;
+    load->files = outer;
     *out = file;
+    if (record(load, file, e) < 0)
+        return -1;
     return map_put(&load->packages, load->arena, path, file, e);
 }
 

@@ -80,6 +80,7 @@ struct package_file {
     bool has_errors;     /* in it: its diagnostics are written */
     size_t count;
     struct entry *entries;
+    struct file_list files; /* what it refers to; only with options->changed */
 };
 /* Each file is read once. */
 int package_file_get(struct load *load, const char *path, const struct package_file **out,

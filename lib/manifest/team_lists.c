@@ -196,7 +196,8 @@ static int add_paths(struct team_reader *reader, const struct entry *entry, cons
                      struct software_list *list, struct err *e)
 {
     struct string_list found;
-    if (reference_glob(reader->load, pattern, &found, e) < 0)
+    if (reference_glob(reader->load, pattern, &found, e) < 0 ||
+        selection_record_matches(reader->load, pattern, e) < 0)
         return -1;
     if (found.count == 0)
         return diagnose_warning(reader->load, entry->values[KEY_PATHS], NULL, e, "no file matches %s",
@@ -340,6 +341,8 @@ static int read_setup_entry(struct team_reader *reader, const struct yaml_node *
     }
     const char *path = is_path ? reference_resolve(load, node->file->path, text, &reason, e) : NULL;
     if (is_path && path == NULL && reason == NULL)
+        return -1;
+    if (path != NULL && selection_record(load, path, e) < 0)
         return -1;
     if (mark_setup(reader->team, path, is_path ? NULL : text))
         return 0;

@@ -96,7 +96,7 @@ int reference_text(struct load *load, const char *path, enum text_use use, const
                    const struct text_reference **out, struct err *e)
 {
     const char *key = arena_printf(load->arena, e, "%d:%s", (int)use, path);
-    if (key == NULL)
+    if (key == NULL || selection_record(load, path, e) < 0)
         return -1;
     *out = map_get(&load->texts, key);
     if (*out != NULL)

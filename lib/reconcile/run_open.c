@@ -27,6 +27,12 @@ static int source_read(void *context, const char *path, struct buf *out, struct 
     return repository_read(context, path, out, e);
 }
 
+static int source_resolve(void *context, const char *path, struct arena *arena, const char **out,
+                          struct err *e)
+{
+    return repository_resolve(context, path, arena, out, e);
+}
+
 static int open_repository(struct run *run, struct err *e)
 {
     const struct settings *settings = run->settings;
@@ -55,8 +61,8 @@ static int open_repository(struct run *run, struct err *e)
     run->repository = repository_open(&options, e);
     if (run->repository == NULL)
         return -1;
-    run->source =
-        (struct manifest_source){.list = source_list, .read = source_read, .context = run->repository};
+    run->source = (struct manifest_source){
+        .list = source_list, .read = source_read, .resolve = source_resolve, .context = run->repository};
     const char *warning = arena_strdup(run->arena, repository_warning(run->repository), e);
     const char *revision = arena_strdup(run->arena, repository_revision(run->repository), e);
     if (warning == NULL || revision == NULL)
@@ -92,9 +98,16 @@ int run_read_manifests(struct run *run, struct err *e)
     options.exclude_teams = run->settings->exclude_teams;
     options.settings = run->settings;
     options.max_document_bytes = run->settings->limits.max_document_bytes;
+    const char *since = run->settings->changed_since;
+    if (since != NULL && repository_changes(run->repository, since, run->arena, &options.changed, e) < 0)
+        return -1;
     if (manifest_load(&run->source, &options, run->arena, run->desired, e) < 0)
         return -1;
     run->desired->revision = run->report->revision;
+    if (since != NULL)
+        log_info(run->world->log, "selection", "%zu team%s of the repository differ%s from %s",
+                 run->desired->team_count, run->desired->team_count == 1 ? "" : "s",
+                 run->desired->team_count == 1 ? "s" : "", since);
     if (run->settings->limits.deadline_ms > 0) {
         const struct clock *clock = run->world->clock;
         run->deadline_monotonic_ms = clock->monotonic_ms(clock->context) + run->settings->limits.deadline_ms;

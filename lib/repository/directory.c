@@ -14,6 +14,7 @@
 
 struct directory {
     int root;
+    char *path; /* owned */
     int64_t max_file_bytes;
     int folder;        /* of the file that was read last: most of the next ones lie beside it; -1: none */
     char *folder_path; /* owned */
@@ -29,6 +30,7 @@ static void directory_free(void *data)
     if (directory->folder >= 0)
         close(directory->folder);
     free(directory->folder_path);
+    free(directory->path);
     free(directory);
 }
 
@@ -213,20 +215,34 @@ static int directory_list(void *data, const char *folder, struct arena *arena,
     }
 }
 
+static int changes_of(void *data, const char *since, struct arena *arena, struct string_list *out,
+                      struct err *e)
+{
+    const struct directory *directory = data;
+    return directory_changes(directory->path, since, arena, out, e);
+}
+
 int directory_reader_open(const struct repository_options *options, struct reader *out, struct err *e)
 {
-    static const struct reader_ops ops = {
-        .list = directory_list, .read = directory_read, .look = directory_look, .free = directory_free};
+    static const struct reader_ops ops = {.list = directory_list,
+                                          .read = directory_read,
+                                          .look = directory_look,
+                                          .changes = changes_of,
+                                          .free = directory_free};
     int root = open(options->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_set(e, ERR_REPOSITORY, "can't open the folder %s: %s", options->directory,
                        strerror(errno));
     struct directory *directory = malloc(sizeof *directory);
-    if (directory == NULL) {
+    char *path = strdup(options->directory);
+    if (directory == NULL || path == NULL) {
         close(root);
+        free(directory);
+        free(path);
         return err_set(e, ERR_MEMORY, "out of memory");
     }
-    *directory = (struct directory){.root = root, .max_file_bytes = options->max_file_bytes, .folder = -1};
+    *directory = (struct directory){
+        .root = root, .path = path, .max_file_bytes = options->max_file_bytes, .folder = -1};
     *out = (struct reader){.ops = &ops, .data = directory};
     return 0;
 }

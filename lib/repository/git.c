@@ -300,31 +300,28 @@ static int git_list(void *data, const char *folder, struct arena *arena, struct 
     return 0;
 }
 
-/* A --dir may lie below its repository's root: then the commit's same folder is meant. */
 static int open_root(struct git_reader *reader, const git_commit *commit, struct err *e)
 {
-    CLEANUP(tree_cleanup) git_tree *root = NULL;
-    if (git_commit_tree(&root, commit) < 0)
-        return git_fail(&reader->options, "can't read the commit's tree", e);
-    reader->root = TAKE(root);
+    char below[PATH_MAX];
     const char *work = reader->is_mirror ? NULL : git_repository_workdir(reader->repository);
-    if (work == NULL)
-        return 0;
-    CLEANUP(file_free_cleanup) char *top = realpath(work, NULL);
-    CLEANUP(file_free_cleanup) char *folder = realpath(reader->options.directory, NULL);
-    size_t length = top == NULL ? 0 : strlen(top);
-    if (top == NULL || folder == NULL || strncmp(top, folder, length) != 0 || folder[length] != '/')
-        return 0;
-    CLEANUP(entry_cleanup) git_tree_entry *entry = NULL;
-    if (git_tree_entry_bypath(&entry, reader->root, folder + length + 1) < 0 ||
-        type_of(entry) != ENTRY_FOLDER)
-        return err_set(e, ERR_REPOSITORY, "the commit has no folder %s", folder + length + 1);
-    git_tree *below = NULL;
-    if (git_tree_lookup(&below, reader->repository, git_tree_entry_id(entry)) < 0)
-        return git_fail(&reader->options, "can't read the commit's tree", e);
-    git_tree_free(reader->root);
-    reader->root = below;
-    return 0;
+    git_folder_below(work, reader->options.directory, below);
+    int code = git_tree_of_commit(reader->repository, commit, below, &reader->root);
+    if (code == GIT_ENOTFOUND)
+        return err_set(e, ERR_REPOSITORY, "the commit has no folder %s", below);
+    return code == 0 ? 0 : git_fail(&reader->options, "can't read the commit's tree", e);
+}
+
+static int git_changes(void *data, const char *since, struct arena *arena, struct string_list *out,
+                       struct err *e)
+{
+    struct git_reader *reader = data;
+    if (reader->root == NULL)
+        return is_lost(e);
+    char below[PATH_MAX];
+    const char *work = reader->is_mirror ? NULL : git_repository_workdir(reader->repository);
+    git_folder_below(work, reader->options.directory, below);
+    return git_changes_of_tree(reader->repository, &reader->options, since, below, reader->root, arena, out,
+                               e);
 }
 
 static int open_directory_commit(const struct repository_options *options, git_repository **repository,
@@ -362,22 +359,14 @@ static int copy_options(struct git_reader *reader, const struct repository_optio
     return copy_text(&reader->ssh_folder, &reader->options.ssh_folder, options->ssh_folder, e);
 }
 
-static int set_library_options(const struct repository_options *options, struct err *e)
-{
-    /* We read objects and run nothing of the repository, so who owns it does not matter (CI's checkouts and
-     * mounted volumes often belong to another user). */
-    git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-    if (options->ca_file != NULL &&
-        git_libgit2_opts(GIT_OPT_SET_SSL_CERT_LOCATIONS, options->ca_file, NULL) < 0)
-        return git_fail(options, "can't use the CA file for git", e);
-    return 0;
-}
-
 int git_reader_open(const struct repository_options *options, struct reader *out,
                     char revision[REVISION_BYTES], char warning[WARNING_BYTES], struct err *e)
 {
-    static const struct reader_ops ops = {
-        .list = git_list, .read = git_read, .look = git_look, .free = git_reader_free};
+    static const struct reader_ops ops = {.list = git_list,
+                                          .read = git_read,
+                                          .look = git_look,
+                                          .changes = git_changes,
+                                          .free = git_reader_free};
     struct git_reader *allocated = calloc(1, sizeof *allocated);
     if (allocated == NULL)
         return err_set(e, ERR_MEMORY, "out of memory");
@@ -390,7 +379,7 @@ int git_reader_open(const struct repository_options *options, struct reader *out
     CLEANUP(git_commit_cleanup) git_commit *commit = NULL;
     warning[0] = '\0';
     reader->is_mirror = options->url != NULL;
-    if (copy_options(reader, options, e) < 0 || set_library_options(options, e) < 0)
+    if (copy_options(reader, options, e) < 0 || git_set_options(options, e) < 0)
         return -1;
     int result = reader->is_mirror ? git_mirror_open(options, &reader->repository, &commit, warning, e)
                                    : open_directory_commit(options, &reader->repository, &commit, e);

@@ -38,6 +38,20 @@ int git_mirror_open(const struct repository_options *options, git_repository **r
 int git_mirror_rebuild(const struct repository_options *options, const git_oid *id,
                        git_repository **repository, git_commit **commit, struct err *e) MUST_CHECK;
 
+/* git_changes.c */
+/* What libgit2 has to know before it opens anything. */
+int git_set_options(const struct repository_options *options, struct err *e) MUST_CHECK;
+/* A --dir may lie below its repository's root: then the same folder of a commit is meant. "" : it is the
+ * root, or there is no work tree. */
+void git_folder_below(const char *work_tree, const char *directory, char out[PATH_MAX]);
+/* The commit's tree, or the folder `below` of it. GIT_ENOTFOUND if it has none. */
+int git_tree_of_commit(git_repository *repository, const git_commit *commit, const char *below,
+                       git_tree **out);
+/* As repository_changes: from `since` to the tree, which is the folder `below`. */
+int git_changes_of_tree(git_repository *repository, const struct repository_options *options,
+                        const char *since, const char *below, git_tree *tree, struct arena *arena,
+                        struct string_list *out, struct err *e) MUST_CHECK;
+
 void git_repository_cleanup(git_repository **repository);
 void git_commit_cleanup(git_commit **commit);
 

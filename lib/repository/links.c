@@ -62,8 +62,12 @@ static int step(const struct reader *reader, struct walk *walk, const char *path
         (int)sizeof candidate)
         return too_long(path, e);
     enum entry_type found;
-    if (reader->ops->look(reader->data, candidate, &found, target, e) < 0)
-        return -1;
+    if (reader->ops->look(reader->data, candidate, &found, target, e) < 0) {
+        /* Where it would lie. */
+        bool fits = snprintf(walk->done, sizeof walk->done, "%s%s%s", candidate,
+                             walk->rest[0] == '\0' ? "" : "/", walk->rest) < (int)sizeof walk->done;
+        return fits ? -1 : too_long(path, e);
+    }
     if (found == ENTRY_LINK)
         return follow(walk, path, target, e);
     if (found != ENTRY_FOLDER && walk->rest[0] != '\0')
@@ -87,8 +91,10 @@ int reader_resolve(const struct reader *reader, const char *path, char out[PATH_
     memcpy(walk.rest, path, length + 1);
     enum entry_type found = ENTRY_FOLDER;
     while (walk.rest[0] != '\0')
-        if (step(reader, &walk, path, &found, e) < 0)
+        if (step(reader, &walk, path, &found, e) < 0) {
+            memcpy(out, walk.done, strlen(walk.done) + 1);
             return -1;
+        }
     /* A ".." at the end leaves a folder behind. */
     if (walk.done[0] == '\0')
         found = ENTRY_FOLDER;

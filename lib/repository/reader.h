@@ -4,6 +4,7 @@
 #define TENDER_REPOSITORY_READER_H
 
 #include "base/arena.h"
+#include "model/software.h"
 #include "repository/repository.h"
 #include <limits.h>
 
@@ -17,6 +18,9 @@ struct reader_ops {
     /* The type of what lies there, a link unfollowed; its target goes into `target` then. ERR_NOT_FOUND if
      * nothing does. */
     int (*look)(void *reader, const char *path, enum entry_type *type, char target[PATH_MAX], struct err *e);
+    /* As repository_changes; the list is in the arena. */
+    int (*changes)(void *reader, const char *since, struct arena *arena, struct string_list *out,
+                   struct err *e);
     void (*free)(void *reader);
 };
 
@@ -25,8 +29,8 @@ struct reader {
     void *data;
 };
 
-/* Follows the links in `path` inside the root. ERR_NOT_FOUND, or ERR_REPOSITORY for a link out of the root or
- * more than LINKS_MAX of them. */
+/* Follows the links in `path` inside the root. ERR_NOT_FOUND, with the path where it would lie in `out`, or
+ * ERR_REPOSITORY for a link out of the root or more than LINKS_MAX of them. */
 int reader_resolve(const struct reader *reader, const char *path, char out[PATH_MAX], enum entry_type *type,
                    struct err *e) MUST_CHECK;
 
@@ -35,6 +39,10 @@ int reader_check_size(const char *path, uint64_t size, int64_t max_file_bytes, c
                       struct err *e) MUST_CHECK;
 
 enum { REVISION_BYTES = 41, WARNING_BYTES = 1024 };
+
+/* git_changes.c: repository_changes for a folder's files as they lie. */
+int directory_changes(const char *directory, const char *since, struct arena *arena, struct string_list *out,
+                      struct err *e) MUST_CHECK;
 
 int directory_reader_open(const struct repository_options *options, struct reader *out,
                           struct err *e) MUST_CHECK;

@@ -118,6 +118,27 @@ int repository_list(struct repository *repository, const char *folder,
     return 0;
 }
 
+int repository_resolve(struct repository *repository, const char *path, struct arena *arena, const char **out,
+                       struct err *e)
+{
+    char resolved[PATH_MAX];
+    enum entry_type type;
+    struct err trouble = {.class = ERR_NONE};
+    *out = NULL;
+    if (reader_resolve(&repository->reader, path, resolved, &type, &trouble) < 0 &&
+        trouble.class != ERR_NOT_FOUND)
+        return trouble.class == ERR_REPOSITORY ? 0 : err_set(e, trouble.class, "%s", trouble.text);
+    *out = arena_strdup(arena, resolved, e);
+    return *out == NULL ? -1 : 0;
+}
+
+int repository_changes(struct repository *repository, const char *since, struct arena *arena,
+                       struct string_list *out, struct err *e)
+{
+    const struct reader *reader = &repository->reader;
+    return reader->ops->changes(reader->data, since, arena, out, e);
+}
+
 int repository_read(struct repository *repository, const char *path, struct buf *out, struct err *e)
 {
     const struct reader *reader = &repository->reader;

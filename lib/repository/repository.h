@@ -4,9 +4,11 @@
 #ifndef TENDER_REPOSITORY_REPOSITORY_H
 #define TENDER_REPOSITORY_REPOSITORY_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/software.h"
 #include <stddef.h>
 
 struct repository; /* one revision, opened; const to its readers */
@@ -54,5 +56,15 @@ int repository_list(struct repository *repository, const char *folder,
  * if there is none; too large, a folder, a link out of the root: ERR_REPOSITORY. */
 int repository_read(struct repository *repository, const char *path, struct buf *out,
                     struct err *e) MUST_CHECK;
+/* The path without symbolic links, in the arena; where it leads nowhere, the path that is missing. NULL where
+ * it leads out of the root. */
+int repository_resolve(struct repository *repository, const char *path, struct arena *arena, const char **out,
+                       struct err *e) MUST_CHECK;
+/* The files that differ between the branch, tag or commit `since` and this revision, deleted ones too, in the
+ * arena. A path that ends in '/' stands for all that lies below it; "" for everything. A folder must be in a
+ * Git work tree; what is not committed there, is ignored or is unknown to Git counts as a difference.
+ * ERR_REPOSITORY if there is no such revision. */
+int repository_changes(struct repository *repository, const char *since, struct arena *arena,
+                       struct string_list *out, struct err *e) MUST_CHECK;
 
 #endif

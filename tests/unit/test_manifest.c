@@ -474,6 +474,54 @@ static void test_guards(void **state)
     done(&loaded);
 }
 
+/* --changed-since: the reference graph decides. */
+static void test_changed(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "== teams/a.yml\nname: A\nsoftware:\n  packages:\n    - path: ../lib/one.yml\n"
+        "== teams/b.yml\nname: B\nsoftware:\n  packages:\n    - path: ../lib/one.yml\n    - path: ../x/s.sh\n"
+        "== teams/c.yml\nname: C\nsoftware:\n  packages:\n    - paths: ../g/**/*.yml\n"
+        "    - url: https://p.example.com/c\n      icon:\n        path: ../x/gone.png\n"
+        "== lib/one.yml\nurl: https://p.example.com/a\npost_install_script:\n  path: deep/run.sh\n"
+        "== lib/deep/run.sh\necho\n== x/s.sh\necho\n== g/1.yml\nurl: https://p.example.com/1\n";
+    static const struct {
+        const char *changed;
+        const char *teams; /* their first letters */
+    } cases[] = {{"lib/deep/run.sh", "AB"},
+                 {"lib/one.yml", "AB"},
+                 {"lib/deep/", "AB"},
+                 {"lib", "AB"},
+                 {"teams/b.yml", "B"},
+                 {"x/s.sh", "B"},
+                 {"x/", "BC"},
+                 {"x/gone.png", "C"},
+                 {"g/1.yml", "C"},
+                 {"g/a/b/2.yml", "C"},
+                 {"g/a/.b/2.yml", ""},
+                 {"g/2.yaml", ""},
+                 {"teams/", "ABC"},
+                 {"tender.yml", "ABC"},
+                 {"", "ABC"},
+                 {"lib/one", ""},
+                 {"lib/one.yml.bak", ""},
+                 {"other.yml", ""},
+                 {"teams/gone.yml", ""},
+                 {"deep/run.sh", ""}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct manifest_options options = {.subdir = "", .changed = {true, 1, &cases[i].changed}};
+        struct loaded loaded = load_with(text, options);
+        char teams[8] = "";
+        for (size_t k = 0; k < loaded.desired.team_count; k++)
+            teams[k] = loaded.desired.teams[k].name[0];
+        if (strcmp(teams, cases[i].teams) != 0)
+            fail_msg("%s: %s", cases[i].changed, teams);
+        /* The missing icon is a mistake of C alone. */
+        assert_int_equal(loaded.desired.error_count, strchr(teams, 'C') != NULL ? 1 : 0);
+        done(&loaded);
+    }
+}
+
 static void test_mirrors(void **state)
 {
     (void)state;
@@ -537,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_left_out_team_is_silent),
         cmocka_unit_test(test_setup_experience),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_changed),
         cmocka_unit_test(test_mirrors),
         cmocka_unit_test(test_backups),
         cmocka_unit_test(test_guards),

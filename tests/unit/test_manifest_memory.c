@@ -29,6 +29,11 @@ static int list_folder(void *context, const char *folder,
     return 0;
 }
 
+static int resolve_path(void *context, const char *path, struct arena *arena, const char **out, struct err *e)
+{
+    return repository_resolve(context, path, arena, out, e);
+}
+
 static const char *variable(void *context, const char *name)
 {
     (void)context;
@@ -54,10 +59,15 @@ static int load(struct err *e, size_t *teams, size_t *errors)
     CLEANUP(repository_cleanup) struct repository *repository = repository_open(&options, e);
     if (repository == NULL)
         return -1;
-    const struct manifest_source source = {.list = list_folder, .read = read_file, .context = repository};
-    const struct manifest_options manifest = {
-        .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
+    const struct manifest_source source = {
+        .list = list_folder, .read = read_file, .resolve = resolve_path, .context = repository};
+    static const char *const changed[] = {"lib/", "tender.yml"};
     struct settings settings;
+    const struct manifest_options manifest = {.subdir = "",
+                                              .max_document_bytes = 1024 * 1024,
+                                              .variable = variable,
+                                              .changed = {true, ARRAY_LENGTH(changed), changed},
+                                              .settings = &settings};
     struct desired desired = {.team_count = 0};
     if (settings_init(&settings, e) < 0 ||
         manifest_load_settings(&source, &manifest, none_is_set, NULL, &settings, arena, &desired, e) < 0 ||

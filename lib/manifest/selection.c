@@ -1,0 +1,111 @@
+/* --changed-since: while the teams are read, each file that one refers to is written down, through package
+ * files and symbolic links; then those of which one changed are chosen, and read again alone. */
+#include "base/text.h"
+#include "manifest/load.h"
+#include <fnmatch.h>
+#include <string.h>
+
+static int push(struct load *load, const char *path, struct err *e)
+{
+    struct file_list *files = load->files;
+    const char **slot = ARENA_PUSH(load->arena, &files->paths, &files->count, &files->capacity, e);
+    if (slot == NULL)
+        return -1;
+    *slot = path;
+    return 0;
+}
+
+int selection_record(struct load *load, const char *path, struct err *e)
+{
+    const char *resolved = NULL;
+    if (load->files == NULL)
+        return 0;
+    if (push(load, path, e) < 0)
+        return -1;
+    if (load->source->resolve == NULL)
+        return 0;
+    if (load->source->resolve(load->source->context, path, load->arena, &resolved, e) < 0)
+        return -1;
+    return resolved == NULL || strcmp(resolved, path) == 0 ? 0 : push(load, resolved, e);
+}
+
+int selection_record_all(struct load *load, const struct file_list *files, struct err *e)
+{
+    for (size_t i = 0; load->files != NULL && i < files->count; i++)
+        if (push(load, files->paths[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* As reference_glob finds them: "*", "?" and "[…]" within a part, "**" for any folders. */
+static bool matches(const char *pattern, const char *path)
+{
+    size_t part = strcspn(pattern, "/");
+    size_t name = strcspn(path, "/");
+    char part_text[256], name_text[256];
+    if (part >= sizeof part_text || name >= sizeof name_text)
+        return false;
+    bool is_last = pattern[part] == '\0';
+    if (part == 2 && pattern[0] == '*' && pattern[1] == '*') {
+        if (path[0] == '.')
+            return false;
+        if (matches(is_last ? "*" : pattern + part + 1, path))
+            return true;
+        return path[name] == '/' && matches(pattern, path + name + 1);
+    }
+    memcpy(part_text, pattern, part);
+    memcpy(name_text, path, name);
+    part_text[part] = name_text[name] = '\0';
+    if (fnmatch(part_text, name_text, FNM_PERIOD) != 0 || is_last != (path[name] == '\0'))
+        return false;
+    return is_last || matches(pattern + part + 1, path + name + 1);
+}
+
+int selection_record_matches(struct load *load, const char *pattern, struct err *e)
+{
+    const struct string_list *changed = &load->options->changed;
+    for (size_t i = 0; load->files != NULL && i < changed->count; i++)
+        if (matches(pattern, changed->items[i]) && push(load, changed->items[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* The path itself, a folder around it of which all is new, or one that is a symbolic link and leads elsewhere
+ * now. */
+static int is_changed(struct load *load, const struct map *changed, const char *path, bool *out,
+                      struct err *e)
+{
+    *out = map_get(changed, path) != NULL || map_get(changed, "") != NULL;
+    char *folder = arena_strdup(load->arena, path, e);
+    if (folder == NULL)
+        return -1;
+    for (char *slash = strrchr(folder, '/'); slash != NULL && !*out; slash = strrchr(folder, '/')) {
+        slash[1] = '\0';
+        *out = map_get(changed, folder) != NULL;
+        slash[0] = '\0';
+        *out = *out || map_get(changed, folder) != NULL;
+    }
+    return 0;
+}
+
+int selection_choose(struct load *load, const struct selected_team *teams, size_t count, struct map *chosen,
+                     struct err *e)
+{
+    struct map changed = {.count = 0};
+    const struct string_list *paths = &load->options->changed;
+    bool is_all = false;
+    for (size_t i = 0; i < paths->count; i++)
+        if (map_put(&changed, load->arena, paths->items[i], "", e) < 0)
+            return -1;
+    if (is_changed(load, &changed, "tender.yml", &is_all, e) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        bool is_chosen = is_all;
+        for (size_t k = 0; k < teams[i].files.count && !is_chosen; k++)
+            if (is_changed(load, &changed, teams[i].files.paths[k], &is_chosen, e) < 0)
+                return -1;
+        if (is_chosen && map_put(chosen, load->arena, teams[i].path, "", e) < 0)
+            return -1;
+    }
+    return 0;
+}
