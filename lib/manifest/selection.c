@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+static char present[] = "present"; /* the value of a map that is only asked whether it has a key */
+
 static int push(struct load *load, const char *path, struct err *e)
 {
     struct file_list *files = load->files;
@@ -95,7 +97,7 @@ int selection_choose(struct load *load, const struct selected_team *teams, size_
     const struct string_list *paths = &load->options->changed;
     bool is_all = false;
     for (size_t i = 0; i < paths->count; i++)
-        if (map_put(&changed, load->arena, paths->items[i], "", e) < 0)
+        if (map_put(&changed, load->arena, paths->items[i], present, e) < 0)
             return -1;
     if (is_changed(load, &changed, "tender.yml", &is_all, e) < 0)
         return -1;
@@ -104,7 +106,7 @@ int selection_choose(struct load *load, const struct selected_team *teams, size_
         for (size_t k = 0; k < teams[i].files.count && !is_chosen; k++)
             if (is_changed(load, &changed, teams[i].files.paths[k], &is_chosen, e) < 0)
                 return -1;
-        if (is_chosen && map_put(chosen, load->arena, teams[i].path, "", e) < 0)
+        if (is_chosen && map_put(chosen, load->arena, teams[i].path, present, e) < 0)
             return -1;
     }
     return 0;
