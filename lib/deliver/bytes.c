@@ -32,6 +32,13 @@ bool bytes_are_held(const struct delivery *run, const char *sha256)
     return sha256 != NULL && find_holder(run, sha256, NULL, &team_id) != NULL;
 }
 
+int64_t bytes_title(const struct delivery *run, const char *sha256)
+{
+    int64_t team_id;
+    const struct observed_title *title = sha256 == NULL ? NULL : find_holder(run, sha256, NULL, &team_id);
+    return title == NULL ? 0 : title->title_id;
+}
+
 /* A script package is sent under the name that its file has in the repository. */
 static const char *name_of(const struct plan_item *item, const char *otherwise)
 {

@@ -5,7 +5,7 @@
 #include "deliver/work.h"
 #include <string.h>
 
-enum { MAX_PLANS = 2 };
+enum { MAX_PLANS = 2, SCRATCH_BYTES = 256 * 1024 * 1024 };
 
 const struct observed_title *team_find_title(const struct team_delivery *team, int64_t title_id)
 {
@@ -102,16 +102,31 @@ static int is_basis(const struct team_delivery *team, bool *same, struct err *e)
     return 0;
 }
 
+/* This team alone, as if the manifests had no other. */
+static struct desired desired_alone(const struct team_delivery *team)
+{
+    const struct desired *all = team->run->input->plan_input->desired;
+    struct desired alone = *all;
+    alone.teams = &all->teams[team->index];
+    alone.team_count = 1;
+    return alone;
+}
+
+/* Which details it takes is worked out in memory of its own: it happens once per team. */
 static int read_wanted_details(struct team_delivery *team, struct err *e)
 {
     struct delivery *run = team->run;
     const struct plan_input *input = run->input->plan_input;
+    const struct desired alone = desired_alone(team);
+    CLEANUP(arena_cleanup) struct arena *scratch = arena_new(SCRATCH_BYTES);
+    if (scratch == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
     struct wanted_details *wanted = NULL;
     size_t count = 0;
-    if (plan_wanted_details(input->desired, &run->observed, input->memory, input->options, run->arena,
-                            &wanted, &count, e) < 0)
+    if (plan_wanted_details(&alone, &run->observed, input->memory, input->options, scratch, &wanted, &count,
+                            e) < 0)
         return -1;
-    bool *flags = arena_alloc_array(run->arena, team->now->title_count, sizeof *flags, e);
+    bool *flags = arena_alloc_array(scratch, team->now->title_count, sizeof *flags, e);
     if (flags == NULL)
         return -1;
     for (size_t i = 0; i < count; i++)
@@ -152,11 +167,9 @@ static int plan_again(struct team_delivery *team, struct err *e)
     if (read_setup_flags(team, e) < 0 || read_wanted_details(team, e) < 0)
         return -1;
     struct plan_input input = *run->input->plan_input;
-    struct desired alone = *input.desired;
+    const struct desired alone = desired_alone(team);
     struct plan_options options = *input.options;
     struct plan plan;
-    alone.teams = &input.desired->teams[team->index];
-    alone.team_count = 1;
     options.max_removals_run -= removals_elsewhere(team);
     if (options.max_removals_run < 0)
         options.max_removals_run = 0;
@@ -181,7 +194,8 @@ static bool learned_a_title(const struct team_delivery *team)
         if (team->items[i].stage != STAGE_PENDING || item->action != PLAN_CREATE || item->sha256 == NULL ||
             !item->needs_bytes)
             continue;
-        if (bytes_are_held(run, item->sha256))
+        int64_t title_id = bytes_title(run, item->sha256);
+        if (title_id != 0 && team_find_title(team, title_id) != NULL)
             return true;
     }
     return false;

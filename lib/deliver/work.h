@@ -104,6 +104,8 @@ const char *title_text(const struct observed_title *title, struct arena *arena, 
 
 /* bytes.c */
 bool bytes_are_held(const struct delivery *run, const char *sha256);
+/* Which title these bytes are, by a team that has them; 0: unknown. */
+int64_t bytes_title(const struct delivery *run, const char *sha256);
 const struct local_bytes *bytes_local(struct delivery *run, const struct plan_item *item,
                                       struct local_bytes *out);
 /* Makes sure that the bytes are in a file here: from the cache, or out of Fleet. */
