@@ -81,6 +81,14 @@ class FleetsimTest(support.EndToEnd):
             time.sleep(0.02)
         return world.requests(server)
 
+    def wait_for_request(self, world, server, matches):
+        """A line is written just behind the answer, so it may come a moment later."""
+        deadline = time.monotonic() + 10
+        while not (found := [row for row in world.requests(server) if matches(row)]) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertTrue(found, "the request is not in the log")
+        return found[0]
+
 
 class PackageHost(FleetsimTest):
     def test_serves_files_well(self):
@@ -543,7 +551,7 @@ class Api(FleetsimTest):
         peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1))
         if "san" not in str(support.BUILD):
             self.assertLess(peak_kib, 32 * 1024)
-        row = [row for row in self.wait_for_requests(world, "fleet", 3) if row["method"] == "POST" and "multipart" in row][0]
+        row = self.wait_for_request(world, "fleet", lambda row: row["method"] == "POST" and "multipart" in row)
         self.assertEqual(row["multipart"]["files"], [["software", "big.deb", size, digest]])
 
 
