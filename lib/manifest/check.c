@@ -4,9 +4,11 @@
 #include "base/url.h"
 #include "manifest/names.h"
 #include "manifest/schema.h"
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { ICON_LEAST = 120, ICON_MOST = 1024, ICON_HEADER_BYTES = 24 };
 
@@ -38,6 +40,15 @@ static int check_scripts(struct load *load, struct entry *entry, struct err *e)
     return 0;
 }
 
+int check_configuration(struct load *load, const struct software_item *item, const struct yaml_node *key,
+                        bool *has_errors, struct err *e)
+{
+    if (item->url == NULL || url_names(item->url, ".ipa"))
+        return 0;
+    *has_errors = true;
+    return diagnose_error(load, key, NULL, e, "\"configuration\" is for .ipa packages only");
+}
+
 int check_package(struct load *load, struct entry *entry, struct err *e)
 {
     const struct yaml_node *always = entry->values[KEY_ALWAYS_DOWNLOAD];
@@ -55,13 +66,88 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
                            "\"always_download\" makes no sense with \"hash_sha256\"") < 0)
             return -1;
     }
-    if (configuration != NULL && entry->item.url != NULL && !url_names(entry->item.url, ".ipa")) {
+    if (configuration != NULL &&
+        check_configuration(load, &entry->item, entry->keys[KEY_CONFIGURATION], &entry->has_errors, e) < 0)
+        return -1;
+    return check_scripts(load, entry, e);
+}
+
+/* A slug that can't be right: what it is for is the catalogue's affair. */
+static int check_slug(struct load *load, struct entry *entry, struct err *e)
+{
+    static const char *const wrong[] = {"mac", "macos", "osx", "win"};
+    char shown[SHOWN_BYTES];
+    const char *slash = strrchr(entry->item.slug, '/');
+    const struct yaml_node *node = entry->values[KEY_SLUG];
+    if (slash == NULL || slash == entry->item.slug || slash[1] == '\0') {
         entry->has_errors = true;
-        if (diagnose_error(load, entry->keys[KEY_CONFIGURATION], NULL, e,
-                           "\"configuration\" is for .ipa packages only") < 0)
+        return diagnose_error(load, node, NULL, e,
+                              "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
+                              diagnose_value(node, shown));
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        if (strcasecmp(slash + 1, wrong[i]) != 0)
+            continue;
+        entry->has_errors = true;
+        return diagnose_error(load, node, NULL, e, "the slug \"%s\": did you mean \"%.*s/%s\"?",
+                              diagnose_value(node, shown), (int)(slash - entry->item.slug), entry->item.slug,
+                              i < 3 ? "darwin" : "windows");
+    }
+    return 0;
+}
+
+static bool is_time(const char *text)
+{
+    return strlen(text) == 5 && isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[1]) &&
+           text[2] == ':' && isdigit((unsigned char)text[3]) && isdigit((unsigned char)text[4]) &&
+           strncmp(text, "24", 2) < 0 && text[3] < '6';
+}
+
+static int check_window(struct load *load, struct entry *entry, struct err *e)
+{
+    const struct {
+        enum entry_key key;
+        const char *text;
+    } ends[] = {{KEY_AUTO_UPDATE_WINDOW_START, entry->item.auto_update_window_start},
+                {KEY_AUTO_UPDATE_WINDOW_END, entry->item.auto_update_window_end}};
+    char shown[SHOWN_BYTES];
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        if (ends[i].text == NULL || is_time(ends[i].text))
+            continue;
+        entry->has_errors = true;
+        if (diagnose_error(load, entry->values[ends[i].key], NULL, e,
+                           "\"%s\" must be a time of day like 02:30, not \"%s\"",
+                           schema_key_name(ends[i].key),
+                           diagnose_value(entry->values[ends[i].key], shown)) < 0)
             return -1;
     }
-    return check_scripts(load, entry, e);
+    bool has_start = entry->values[KEY_AUTO_UPDATE_WINDOW_START] != NULL;
+    if (has_start == (entry->values[KEY_AUTO_UPDATE_WINDOW_END] != NULL))
+        return 0;
+    entry->has_errors = true;
+    return diagnose_error(load, entry->keys[has_start ? ends[0].key : ends[1].key], NULL, e,
+                          "\"%s\" needs \"%s\" beside it", schema_key_name(ends[has_start ? 0 : 1].key),
+                          schema_key_name(ends[has_start ? 1 : 0].key));
+}
+
+int check_app(struct load *load, struct entry *entry, struct err *e)
+{
+    static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
+    const struct software_item *item = &entry->item;
+    char shown[SHOWN_BYTES];
+    if (item->slug != NULL && check_slug(load, entry, e) < 0)
+        return -1;
+    if (check_window(load, entry, e) < 0)
+        return -1;
+    if (item->platform == NULL)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(platforms); i++)
+        if (strcmp(item->platform, platforms[i]) == 0)
+            return 0;
+    entry->has_errors = true;
+    return diagnose_error(load, entry->values[KEY_PLATFORM], NULL, e,
+                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
+                          diagnose_value(entry->values[KEY_PLATFORM], shown));
 }
 
 static uint32_t big_endian(const char *bytes)

@@ -309,7 +309,7 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
         read_teams(&load, sources, finder.count, &result, e) < 0 ||
         check_default_files(&load, &finder, e) < 0 ||
         backups_apply(&load, result.teams, result.team_count, takes_all(options), e) < 0 ||
-        diagnose_finish(&load, &result, e) < 0)
+        reference_blame_finish(&load, e) < 0 || diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.secrets = load.secrets;
     result.secret_count = load.secret_count;

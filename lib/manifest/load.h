@@ -9,6 +9,15 @@
 /* What identifies an item in its team. */
 enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
 
+/* A file that is named but can't be used; blame.c. */
+struct broken {
+    const char *path;
+    const struct yaml_node *first; /* where it is named first */
+    size_t diagnostic;             /* its index */
+    struct place *others;          /* where else */
+    size_t count, capacity;
+};
+
 /* Paths from the root, in the arena; one may stand there twice. */
 struct file_list {
     const char **paths;
@@ -28,6 +37,9 @@ struct load {
     struct map texts;               /* "how:path" → struct text_reference */
     struct map packages;            /* path → struct package_file */
     struct map claims[CLAIM_COUNT]; /* of the team that is being read: what → the item that has it */
+    struct map broken_paths;        /* path → its index in `broken` */
+    struct broken **broken;
+    size_t broken_count, broken_capacity;
     /* With options->changed: the files of what is being read, and the teams' files that were chosen. */
     struct file_list *files;
     const struct map *chosen;
@@ -95,7 +107,17 @@ struct text_reference {
     bool is_reported;          /* the problem is inside the file, and a diagnostic says it already */
     bool has_carriage_returns; /* script packages */
 };
-/* "did you mean lib/x.yml?", the folder's file with the nearest name; NULL if there is none. */
+
+/* --- blame.c */
+
+/* `path`, which `at` names (under `key`, unless NULL), can't be used because of `problem`: an error at the
+ * first place that names it, with the way from the team's file; later places are added to that. */
+int reference_blame(struct load *load, const struct yaml_node *at, const char *key, const char *path,
+                    const char *problem, struct err *e) MUST_CHECK;
+/* Before diagnose_finish: says who else names them. */
+int reference_blame_finish(struct load *load, struct err *e) MUST_CHECK;
+/* "did you mean lib/x.yml?": part by part, what differs in case or accents only, else the nearest name; NULL
+ * if there is none. */
 int reference_advice(struct load *load, const char *path, const char **advice, struct err *e) MUST_CHECK;
 /* Each file is read once. `node` is where it is named. */
 int reference_text(struct load *load, const char *path, enum text_use use, const struct yaml_node *node,

@@ -56,18 +56,36 @@ static int record(struct load *load, const struct package_file *file, struct err
     return selection_record_all(load, &file->files, e);
 }
 
+/* Who uses a file that something is wrong with: its messages tell. */
+static int add_user(struct load *load, const struct package_file *file, struct err *e)
+{
+    struct package_users *users = file->users;
+    if ((!file->has_errors && file->problem == NULL) ||
+        (users->count > 0 && strcmp(users->files[users->count - 1], load->referrer) == 0))
+        return 0;
+    const char **user = ARENA_PUSH(load->arena, &users->files, &users->count, &users->capacity, e);
+    if (user == NULL)
+        return -1;
+    *user = load->referrer;
+    return 0;
+}
+
 int package_file_get(struct load *load, const char *path, const struct package_file **out, struct err *e)
 {
-    *out = map_get(&load->packages, path);
+    struct map_slot *slot = map_slot(&load->packages, load->arena, path, e);
+    if (slot == NULL)
+        return -1;
+    *out = slot->value;
     if (*out != NULL)
-        return record(load, *out, e);
+        return record(load, *out, e) < 0 ? -1 : add_user(load, *out, e);
     struct yaml_file *text = arena_alloc(load->arena, sizeof *text, e);
     struct package_file *file = arena_alloc(load->arena, sizeof *file, e);
     if (text == NULL || file == NULL)
         return -1;
     file->path = path;
+    file->users = arena_alloc(load->arena, sizeof *file->users, e);
     struct file_problem problem;
-    if (reference_read(load, path, text, &problem, e) < 0)
+    if (file->users == NULL || reference_read(load, path, text, &problem, e) < 0)
         return -1;
     file->problem = problem.text;
     struct file_list *outer = load->files;
@@ -75,10 +93,9 @@ int package_file_get(struct load *load, const char *path, const struct package_f
     if (file->problem == NULL && parse(load, text, file, e) < 0)
         return -1;
     load->files = outer;
+    slot->value = file;
     *out = file;
-    if (record(load, file, e) < 0)
-        return -1;
-    return map_put(&load->packages, load->arena, path, file, e);
+    return record(load, file, e) < 0 ? -1 : add_user(load, file, e);
 }
 
 static int both_places(struct load *load, const struct yaml_node *team, const struct yaml_node *package,
@@ -157,8 +174,11 @@ int package_file_overlay(struct load *load, const struct entry *team, const stru
         out->setup_experience = team->item.setup_experience;
     if (team->keys[KEY_SETUP_EXPERIENCE_PLATFORM] != NULL)
         out->setup_experience_platforms = team->item.setup_experience_platforms;
-    if (team->keys[KEY_CONFIGURATION] != NULL)
+    if (team->keys[KEY_CONFIGURATION] != NULL) {
         out->configuration = team->item.configuration;
+        if (check_configuration(load, out, team->keys[KEY_CONFIGURATION], has_errors, e) < 0)
+            return -1;
+    }
     if (team->item.display_name != NULL)
         out->display_name = team->item.display_name;
     return 0;

@@ -30,6 +30,15 @@ int reference_read(struct load *load, const char *path, struct yaml_file *out, s
         return problem->text == NULL ? -1 : 0;
     }
     load->file_count++;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/";
+    if (text_starts_with(buf_text(&buf), pointer)) {
+        problem->text =
+            arena_printf(load->arena, e,
+                         "%s is a Git LFS pointer, not the file that it stands for: keep the file in "
+                         "Git itself, or give a checkout with its LFS files by --dir",
+                         path);
+        return problem->text == NULL ? -1 : 0;
+    }
     const char *name = arena_strdup(load->arena, path, e);
     const char *text = arena_strndup(load->arena, buf_text(&buf), buf.length, e);
     if (name == NULL || text == NULL)
@@ -139,29 +148,6 @@ int reference_list(struct load *load, const char *folder, struct listing *out, s
     if (out->count > 1)
         qsort(out->entries, out->count, sizeof *out->entries, compare_names);
     return 0;
-}
-
-int reference_advice(struct load *load, const char *path, const char **advice, struct err *e)
-{
-    const char *slash = strrchr(path, '/');
-    struct listing listing;
-    *advice = NULL;
-    const char *folder = arena_strndup(load->arena, path, slash == NULL ? 0 : (size_t)(slash - path), e);
-    if (folder == NULL || reference_list(load, folder, &listing, e) < 0)
-        return -1;
-    const char **names = arena_alloc_array(load->arena, listing.count, sizeof *names, e);
-    if (names == NULL)
-        return -1;
-    size_t count = 0;
-    for (size_t i = 0; i < listing.count; i++)
-        if (!listing.entries[i].is_folder)
-            names[count++] = listing.entries[i].name;
-    const char *nearest = text_nearest(slash == NULL ? path : slash + 1, names, count);
-    if (nearest == NULL)
-        return 0;
-    *advice =
-        arena_printf(load->arena, e, "did you mean %s%s%s?", folder, folder[0] == '\0' ? "" : "/", nearest);
-    return *advice == NULL ? -1 : 0;
 }
 
 struct globber {

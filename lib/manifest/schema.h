@@ -70,16 +70,29 @@ bool schema_is_yaml(const char *path);   /* .yml .yaml */
 
 /* check.c: rules over several keys of one package, wherever it is described. */
 int check_package(struct load *load, struct entry *entry, struct err *e) MUST_CHECK;
+/* `configuration` of a package whose type is known must be one of an .ipa. */
+int check_configuration(struct load *load, const struct software_item *item, const struct yaml_node *key,
+                        bool *has_errors, struct err *e) MUST_CHECK;
+/* As check_package, for an app of a store or of the catalogue. */
+int check_app(struct load *load, struct entry *entry, struct err *e) MUST_CHECK;
 int check_icon(struct load *load, const struct text_file *icon, const struct yaml_node *node,
                bool *has_errors, struct err *e) MUST_CHECK;
 
 /* package_file.c */
+
+/* The teams' files that refer to a package file; collected where something is wrong with it. */
+struct package_users {
+    const char **files;
+    size_t count, capacity;
+};
+
 struct package_file {
     const char *path;
     const char *problem; /* why it can't be read; NULL if it was */
     bool has_errors;     /* in it: its diagnostics are written */
     size_t count;
     struct entry *entries;
+    struct package_users *users;
     struct file_list files; /* what it refers to; only with options->changed */
 };
 /* Each file is read once. */

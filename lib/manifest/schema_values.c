@@ -2,6 +2,7 @@
 #include "manifest/schema_values.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "manifest/names.h"
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,6 +21,30 @@ static size_t count_characters(const char *text)
     for (; *text != '\0'; text++)
         count += ((unsigned char)*text & 0xC0) != 0x80;
     return count;
+}
+
+/* An empty text says nothing, but where something must be said. */
+static bool may_be_empty(const struct field *field)
+{
+    return field->type == TYPE_TEXT && field != schema_field(KEY_SLUG) &&
+           field != schema_field(KEY_APP_STORE_ID);
+}
+
+/* What no value of one line may hold; NULL if it is fine. */
+static const char *text_fault(const struct value *value, const struct yaml_node *node, const char *text)
+{
+    if (text[0] == '\0')
+        return may_be_empty(value->field) ? NULL : "is empty";
+    long control = name_find_control(text);
+    if (control < 0)
+        return NULL;
+    if (text[control] != '\n' && text[control] != '\r')
+        return text[control] == '\t' ? "holds a tab" : "holds a control character";
+    if (!node->is_block)
+        return "holds a line break";
+    return text[(size_t)control + strspn(text + control, "\r\n")] == '\0'
+               ? "ends with a line break, which the block keeps: write the value on the line of its key"
+               : "has several lines: write the value on the line of its key";
 }
 
 /* A scalar with its variables replaced; *out is NULL where a diagnostic was written, or where it is empty. */
@@ -46,6 +71,11 @@ static int read_scalar(const struct value *value, const struct yaml_node *node, 
         return diagnose_error(load, node, NULL, e, "\"%s\" has %zu characters; at most %zu are allowed",
                               value->field->key, characters, most);
     }
+    const char *fault = text_fault(value, node, text);
+    if (fault != NULL) {
+        value->entry->has_errors = true;
+        return diagnose_error(load, node, NULL, e, "\"%s\" %s", value->field->key, fault);
+    }
     *out = text[0] == '\0' ? NULL : text;
     return 0;
 }
@@ -63,7 +93,7 @@ static int read_path(const struct value *value, struct err *e)
 static int check_url(const struct value *value, const struct yaml_node *node, const char *url, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    bool has_blank = strpbrk(url, " \t\r\n") != NULL;
+    bool has_blank = strchr(url, ' ') != NULL;
     const struct settings *settings = value->load->options->settings;
     bool is_allowed = settings == NULL || settings_allows_source(settings, url);
     if (url_is_http(url) && !has_blank && is_allowed)
@@ -73,6 +103,11 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
         return diagnose_error(value->load, node, "add its prefix there, or use another URL", e,
                               "\"%s\": %s is below no prefix of \"allowed_sources\"", value->field->key,
                               diagnose_value(node, shown));
+    if (has_blank && (node->is_block || node->is_folded))
+        return diagnose_error(
+            value->load, node, NULL, e,
+            "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line",
+            value->field->key);
     return diagnose_error(value->load, node, NULL, e, "\"%s\": %s %s", value->field->key,
                           diagnose_value(node, shown),
                           has_blank ? "holds a blank; in a URL it is written %20"
@@ -159,7 +194,7 @@ static int read_digest(const struct value *value, struct err *e)
     return 0;
 }
 
-/* Types come from the field, so a quoted "true" is a true as well. */
+/* Types come from the field, so a quoted "true" is a true as well; but not for Fleet's own tool. */
 static int read_bool(const struct value *value, bool *is_true, bool *is_given, struct err *e)
 {
     static const char *const yes[] = {"true", "yes", "on"};
@@ -177,7 +212,11 @@ static int read_bool(const struct value *value, bool *is_true, bool *is_given, s
             continue;
         *is_true = matches_yes;
         *is_given = true;
-        return 0;
+        if (!value->node->is_quoted || strchr(value->node->text, '$') != NULL)
+            return 0;
+        return diagnose_warning(value->load, value->node, "remove the quotes", e,
+                                "\"%s\" is in quotes: it is taken as %s, but fleetctl refuses a text here",
+                                value->field->key, matches_yes ? "true" : "false");
     }
     value->entry->has_errors = true;
     return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be true or false, not \"%s\"",
@@ -290,7 +329,6 @@ static int read_text_file(const struct value *value, struct err *e)
     const struct yaml_node *at = NULL;
     const struct text_reference *text;
     const char *path;
-    const char *advice;
     enum text_use use = value->field->type == TYPE_SCRIPT  ? TEXT_SCRIPT
                         : value->field->type == TYPE_QUERY ? TEXT_QUERY
                                                            : TEXT_BYTES;
@@ -308,9 +346,7 @@ static int read_text_file(const struct value *value, struct err *e)
     value->entry->has_errors = true;
     if (text->is_reported)
         return 0;
-    if (reference_advice(value->load, path, &advice, e) < 0)
-        return -1;
-    return diagnose_error(value->load, at, advice, e, "\"%s\": %s", value->field->key, text->problem);
+    return reference_blame(value->load, at, value->field->key, path, text->problem, e);
 }
 
 static int (*const readers[])(const struct value *value, struct err *e) = {

@@ -118,11 +118,8 @@ static int refer_in_vain(struct team_reader *reader, const struct entry *entry, 
 {
     const struct yaml_node *at =
         entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
-    const char *advice;
     reader->has_errors = true;
-    if (reference_advice(reader->load, path, &advice, e) < 0)
-        return -1;
-    return diagnose_error(reader->load, at, advice, e, "%s", problem);
+    return reference_blame(reader->load, at, NULL, path, problem, e);
 }
 
 static int add_script(struct team_reader *reader, const struct entry *entry, const char *path,
@@ -230,30 +227,6 @@ static int add_referred(struct team_reader *reader, struct entry *entry, struct 
                           e, "%s", reason);
 }
 
-/* An id or a slug that can't be right. */
-static int check_app(struct team_reader *reader, const struct entry *entry, struct err *e)
-{
-    static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
-    const struct software_item *item = &entry->item;
-    struct load *load = reader->load;
-    char shown[SHOWN_BYTES];
-    if (item->slug != NULL && strchr(item->slug, '/') == NULL) {
-        reader->has_errors = true;
-        return diagnose_error(load, entry->values[KEY_SLUG], NULL, e,
-                              "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
-                              diagnose_value(entry->values[KEY_SLUG], shown));
-    }
-    if (item->platform == NULL)
-        return 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(platforms); i++)
-        if (strcmp(item->platform, platforms[i]) == 0)
-            return 0;
-    reader->has_errors = true;
-    return diagnose_error(load, entry->values[KEY_PLATFORM], NULL, e,
-                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
-                          diagnose_value(entry->values[KEY_PLATFORM], shown));
-}
-
 static int add_entry(struct team_reader *reader, enum team_list which, const struct yaml_node *node,
                      struct software_list *list, struct err *e)
 {
@@ -267,7 +240,7 @@ static int add_entry(struct team_reader *reader, enum team_list which, const str
     entry.item.kind = lists[which].kind;
     if (which == LIST_PACKAGES && entry.path == NULL && check_package(reader->load, &entry, e) < 0)
         return -1;
-    if (which != LIST_PACKAGES && check_app(reader, &entry, e) < 0)
+    if (which != LIST_PACKAGES && check_app(reader->load, &entry, e) < 0)
         return -1;
     reader->has_errors = reader->has_errors || entry.has_errors;
     if (node->kind != YAML_MAPPING)
@@ -297,70 +270,5 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
     for (size_t i = 0; i < value->count; i++)
         if (add_entry(reader, which, value->items[i], out, e) < 0)
             return -1;
-    return 0;
-}
-
-/* Marks the items that a set-up entry means; false if there is none. */
-static bool mark_setup(struct desired_team *team, const char *path, const char *app_store_id)
-{
-    bool found = false;
-    for (size_t i = 0; path != NULL && i < team->packages.count; i++) {
-        struct software_item *item = &team->packages.items[i];
-        if (!text_equal(item->package_file, path) && !text_equal(item->script.path, path))
-            continue;
-        item->setup_experience = TRISTATE_TRUE;
-        found = true;
-    }
-    for (size_t i = 0; app_store_id != NULL && i < team->app_store_apps.count; i++) {
-        struct software_item *item = &team->app_store_apps.items[i];
-        if (!text_equal(item->app_store_id, app_store_id))
-            continue;
-        item->setup_experience = TRISTATE_TRUE;
-        found = true;
-    }
-    return found;
-}
-
-static int read_setup_entry(struct team_reader *reader, const struct yaml_node *entry, struct err *e)
-{
-    struct load *load = reader->load;
-    const struct yaml_node *node = yaml_get(entry, "package_path");
-    bool is_path = node != NULL;
-    const char *text = NULL;
-    const char *reason = NULL;
-    char shown[SHOWN_BYTES];
-    if (node == NULL)
-        node = yaml_get(entry, "app_store_id");
-    if (node == NULL || node->kind != YAML_SCALAR || yaml_is_null(node))
-        return 0; /* a form that is not ours to judge */
-    if (variables_expand(load, node, &text, e) < 0)
-        return -1;
-    if (text == NULL) {
-        reader->has_errors = true;
-        return 0;
-    }
-    const char *path = is_path ? reference_resolve(load, node->file->path, text, &reason, e) : NULL;
-    if (is_path && path == NULL && reason == NULL)
-        return -1;
-    if (path != NULL && selection_record(load, path, e) < 0)
-        return -1;
-    if (mark_setup(reader->team, path, is_path ? NULL : text))
-        return 0;
-    return diagnose_warning(load, node, "add it to the team's software, or remove it here", e,
-                            "the set-up software \"%s\" is not in the team's software",
-                            diagnose_value(node, shown));
-}
-
-int team_lists_read_setup(struct team_reader *reader, struct err *e)
-{
-    static const char *const names[] = {"macos_setup", "setup_experience"};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        const struct yaml_node *software = yaml_get(yaml_get(reader->controls, names[i]), "software");
-        if (software == NULL || software->kind != YAML_SEQUENCE)
-            continue;
-        for (size_t k = 0; k < software->count; k++)
-            if (read_setup_entry(reader, software->items[k], e) < 0)
-                return -1;
-    }
     return 0;
 }

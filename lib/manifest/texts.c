@@ -62,10 +62,33 @@ static int read_query(struct load *load, struct yaml_file *file, struct text_ref
     return 0;
 }
 
+/* Why these bytes are not what the key takes; NULL if they are. */
+static const char *unusable(const struct yaml_file *file, enum text_use use)
+{
+    const unsigned char *text = (const unsigned char *)file->text;
+    bool is_script = use == TEXT_SCRIPT || use == TEXT_SCRIPT_PACKAGE;
+    if (file->length == 0)
+        return "is empty";
+    if (!is_script)
+        return NULL;
+    if (file->length >= 2 && ((text[0] == 0xFF && text[1] == 0xFE) || (text[0] == 0xFE && text[1] == 0xFF)))
+        return "is UTF-16 text: save the script as UTF-8";
+    if (memchr(text, '\0', file->length) != NULL)
+        return "holds NUL bytes: it is no script";
+    return use == TEXT_SCRIPT && !text_is_utf8(file->text, file->length, NULL)
+               ? "is not UTF-8 text: save the script as UTF-8"
+               : NULL;
+}
+
 static int take(struct load *load, struct yaml_file *file, enum text_use use, const struct yaml_node *node,
                 struct text_reference *out, struct err *e)
 {
     char hex[DIGEST_HEX_BYTES];
+    const char *wrong = unusable(file, use);
+    if (wrong != NULL) {
+        out->problem = arena_printf(load->arena, e, "%s %s", out->file.path, wrong);
+        return out->problem == NULL ? -1 : 0;
+    }
     switch (use) {
     case TEXT_QUERY:
         return read_query(load, file, out, e);

@@ -148,7 +148,7 @@ static int add_secret(struct load *load, const char *name, size_t length, struct
     secret->used_at = used_at;
     if (secret->name == NULL || (value != NULL && secret->value == NULL))
         return -1;
-    return map_put(&load->secret_names, load->arena, secret->name, "", e);
+    return map_put(&load->secret_names, load->arena, secret->name, secret, e);
 }
 
 int variables_collect_secrets(struct load *load, const char *text, size_t length, struct place used_at,

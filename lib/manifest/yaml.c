@@ -139,7 +139,8 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     node->is_quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     node->is_block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
     node->length = (uint32_t)length;
-    if (node->is_quoted && event->start_mark.line != event->end_mark.line) {
+    node->is_folded = !node->is_block && event->start_mark.line != event->end_mark.line;
+    if (node->is_quoted && node->is_folded) {
         reader->quote.quote_line = event->start_mark.line;
         reader->quote.quote_column = event->start_mark.column;
         reader->quote.quote_end_line = event->end_mark.line;

@@ -36,6 +36,7 @@ struct yaml_node {
     bool is_plain;  /* a scalar without quotes and not a block: may be null */
     bool is_quoted; /* a scalar in quotes */
     bool is_block;  /* a scalar behind "|" or ">" */
+    bool is_folded; /* a scalar without them that goes over several lines */
     int line, column;
     uint32_t size;   /* nodes in it, aliases counted as what they stand for */
     uint32_t length; /* scalars: bytes */

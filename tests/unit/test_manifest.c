@@ -24,7 +24,7 @@ struct loaded {
 static const char *variable(void *context, const char *name)
 {
     static const char *const set[][2] = {{"HOST", "https://p.example.com"},
-                                         {"TEAM", "  From: a\nvariable # 1 "},
+                                         {"TEAM", "  From: a - variable # 1 "},
                                          {"TOKEN", "t0ken"},
                                          {"FLEET_SECRET_KEY", "value"}};
     (void)context;
@@ -124,7 +124,7 @@ static void test_every_field(void **state)
         "  app_store_apps:\n"
         "    - {app_store_id: 0803453959, platform: ios, auto_update_enabled: on, auto_update_window_start: "
         "01:00,\n"
-        "       auto_update_window_end: \"02:00\", labels_exclude_any: [L], self_service: \"true\"}\n"
+        "       auto_update_window_end: \"02:00\", labels_exclude_any: [L], self_service: yes}\n"
         "== lib/i.sh\n#!/bin/sh\r\necho $HOME ${x}\r\n"
         "== lib/u.sh\nu\n== lib/p.sh\np\n"
         "== lib/q.yml\napiVersion: v1\nkind: query\nspec:\n  name: q\n  query: SELECT '$x';\n");
@@ -274,7 +274,7 @@ static void test_variables(void **state)
                                 "    - url: '${HOST}/$HOST\\$HOST-$-$1${-$FLEET_VAR_X'\n"
                                 "      display_name: a $$ \\$ \\\\ \\n\n");
     const struct desired_team *team = &loaded.desired.teams[0];
-    assert_string_equal(team->name, "From: a\nvariable # 1");
+    assert_string_equal(team->name, "From: a - variable # 1");
     assert_string_equal(team->packages.items[0].url,
                         "https://p.example.com/https://p.example.com$HOST-$-$1${-$FLEET_VAR_X");
     assert_string_equal(team->packages.items[0].display_name, "a $$ $ \\\\ \\n");
