@@ -316,3 +316,10 @@ void hook_label(struct request *request, struct answer *answer)
     answer_json(answer, 200, copy_of(store_label_add(store, name)));
     store_save(store);
 }
+
+void hook_open_requests(struct request *request, struct answer *answer)
+{
+    json_t *body = new_object();
+    put_number(body, "open", request_log_open_count(&request->sim->log));
+    answer_json(answer, 200, body);
+}

@@ -52,6 +52,11 @@ static const char *header(const struct exchange *exchange, const char *name)
     return MHD_lookup_connection_value(exchange->wire, MHD_HEADER_KIND, name);
 }
 
+static bool is_hook(const struct exchange *exchange)
+{
+    return text_starts_with(exchange->path, "/fleetsim/");
+}
+
 void exchange_begin(struct exchange *exchange, struct MHD_Connection *wire, const char *path,
                     const char *method, long connection_number, bool reused)
 {
@@ -61,6 +66,7 @@ void exchange_begin(struct exchange *exchange, struct MHD_Connection *wire, cons
     exchange->path = copy_text(path);
     exchange->method = copy_text(method);
     exchange->connection_number = connection_number;
+    exchange->log_number = is_hook(exchange) ? 0 : request_log_begin(&request->sim->log);
     request->connection = wire;
     request->query = query_value;
     exchange->found = route_find(exchange->method, exchange->path, &request->route, request->ids,
@@ -120,11 +126,6 @@ static bool authorise(struct exchange *exchange, struct answer *answer)
     if (!known)
         refuse(answer, REFUSE_UNAUTHORISED, "base", "Authentication required");
     return known;
-}
-
-static bool is_hook(const struct exchange *exchange)
-{
-    return text_starts_with(exchange->path, "/fleetsim/");
 }
 
 void exchange_run(struct exchange *exchange, struct answer *answer)
@@ -205,7 +206,7 @@ static json_t *json_for_log(const struct exchange *exchange)
 
 void exchange_log(struct exchange *exchange, bool finished)
 {
-    if (!exchange->started || is_hook(exchange))
+    if (exchange->log_number == 0)
         return;
     const char *question = strchr(exchange->target, '?');
     json_t *line = new_object();
@@ -230,5 +231,5 @@ void exchange_log(struct exchange *exchange, bool finished)
         exchange->request.fault.kind != FAULT_NONE ? new_text(exchange->request.fault.name) : json_null());
     put_flag(line, "finished", finished);
     put_number(line, "connection", exchange->connection_number);
-    request_log_write(&exchange->request.sim->log, line);
+    request_log_write(&exchange->request.sim->log, exchange->log_number, line);
 }

@@ -17,6 +17,7 @@ struct exchange {
     const char *api_path;
     long connection_number;
     bool started;
+    json_int_t log_number; /* 0: a hook, which is not logged */
     bool answered;
     enum route_result found;
     struct err form_error; /* why the form could not be read */

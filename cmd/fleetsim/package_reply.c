@@ -329,7 +329,7 @@ static void write_log(struct reply *reply)
     put_text(line, "behaviour", reply->behaviour.name);
     put_flag(line, "finished", reply->finished);
     put_number(line, "connection", reply->connection->number);
-    request_log_write(reply->connection->host->log, line);
+    request_log_write(reply->connection->host->log, reply->log_number, line);
 }
 
 static void find_behaviour(struct reply *reply)
@@ -363,6 +363,7 @@ bool package_reply(struct host_connection *connection, const struct host_request
 {
     struct reply reply = {.connection = connection,
                           .request = request,
+                          .log_number = request_log_begin(connection->host->log),
                           .body = body_none(),
                           .headers = BUF_INIT(HEADERS_MAX_BYTES),
                           .keep_alive = request->keep_alive};

@@ -14,6 +14,7 @@ enum ending { ENDING_WHOLE, ENDING_RESET, ENDING_CLOSE };
 struct reply {
     struct host_connection *connection;
     const struct host_request *request;
+    json_int_t log_number;
     struct behaviour behaviour;
     struct package_entry *entry; /* NULL: not in the script */
     unsigned status;             /* 0: nothing is answered */

@@ -26,14 +26,31 @@ void request_log_close(struct request_log *log)
     pthread_mutex_destroy(&log->mutex);
 }
 
-void request_log_write(struct request_log *log, json_t *line)
+json_int_t request_log_begin(struct request_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    json_int_t number = ++log->sequence;
+    log->open++;
+    pthread_mutex_unlock(&log->mutex);
+    return number;
+}
+
+json_int_t request_log_open_count(struct request_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    json_int_t count = log->open;
+    pthread_mutex_unlock(&log->mutex);
+    return count;
+}
+
+void request_log_write(struct request_log *log, json_int_t number, json_t *line)
 {
     if (log->file >= 0) {
         const struct clock *clock = clock_system();
         char at[CLOCK_TEXT_BYTES];
         put_text(line, "at", clock_iso8601(clock->wall_ms(clock->context), at));
         pthread_mutex_lock(&log->mutex);
-        put_number(line, "n", ++log->sequence);
+        put_number(line, "n", number);
         size_t length;
         char *text = json_text(line, &length);
         text[length] = '\n'; /* in the place of the NUL: one write, so lines never mix */
@@ -48,5 +65,8 @@ void request_log_write(struct request_log *log, json_t *line)
         free(text);
         pthread_mutex_unlock(&log->mutex);
     }
+    pthread_mutex_lock(&log->mutex);
+    log->open--;
+    pthread_mutex_unlock(&log->mutex);
     json_decref(line);
 }

@@ -37,6 +37,7 @@ static const struct route routes[] = {
 static const struct route hooks[] = {
     {"POST", "/policies", BODY_JSON, hook_policy, false},
     {"POST", "/labels", BODY_JSON, hook_label, false},
+    {"GET", "/open-requests", BODY_NONE, hook_open_requests, false},
 };
 
 static bool segment_matches(const char *pattern, size_t pattern_length, const char *path, size_t length,

@@ -32,6 +32,7 @@ void put_secret_variables(struct request *request, struct answer *answer);
 void create_team_policy(struct request *request, struct answer *answer);
 void hook_policy(struct request *request, struct answer *answer);
 void hook_label(struct request *request, struct answer *answer);
+void hook_open_requests(struct request *request, struct answer *answer);
 
 void list_titles(struct request *request, struct answer *answer);
 void get_title(struct request *request, struct answer *answer);

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED_PACKAGES = HERE.parent / "recordings" / "packages"
@@ -148,14 +149,27 @@ class World:
 
     def mark(self):
         """Requests from now on are the next answer of requests()."""
+        self.settle()
         self.log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
 
+    def settle(self):
+        """A line is written just behind the answer: waits until none is missing (not for ever: a stalled answer has none)."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        deadline = time.monotonic() + 0.5
+        while self.server is not None and self.server.poll() is None and time.monotonic() < deadline:
+            with opener.open(self.fleet_url + "/fleetsim/open-requests") as answer:
+                if json.load(answer)["open"] == 0:
+                    return
+            time.sleep(0.01)
+
     def requests(self, server=None):
+        """What the servers received since mark(), in the order in which it came."""
+        self.settle()
         if not self.log_file.exists():
             return []
         with self.log_file.open("rb") as file:
             file.seek(self.log_start)
-            rows = [json.loads(line) for line in file if line.endswith(b"\n")]
+            rows = sorted((json.loads(line) for line in file if line.endswith(b"\n")), key=lambda row: row["n"])
         return [row for row in rows if server is None or row["server"] == server]
 
     def writes(self):
@@ -167,7 +181,6 @@ class World:
 
     def fleet(self, method, path, token="admin-token", body=None):
         """One call of the API, as an administrator would; not by tender."""
-        import urllib.request
         request = urllib.request.Request(self.fleet_url + "/api/v1/fleet" + path, method=method, headers={"Authorization": "Bearer " + token},
                                          data=None if body is None else json.dumps(body).encode())
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:

@@ -2,6 +2,7 @@
 
 import json
 import unittest
+import urllib.request
 
 import support
 from support import CHANGES, DONE, PARTIAL, sha256_of
@@ -229,7 +230,6 @@ class Guarantees(support.EndToEnd):
         self.assertEqual(sorted(world.titles("Workstations")), ["alpha", "beta"])
 
     def add_policy(self, world, title):
-        import urllib.request
         body = json.dumps({"team": "Workstations", "title": title, "name": f"{title} is installed"}).encode()
         request = urllib.request.Request(world.fleet_url + "/fleetsim/policies", method="POST", data=body,
                                          headers={"Authorization": "Bearer admin-token"})
