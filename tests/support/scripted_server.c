@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct scripted_server {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool is_stopping;
+    bool is_hasty;
     size_t threads;
     struct connection connections[MAX_CONNECTIONS];
     struct script_record records[MAX_REQUESTS];
@@ -129,8 +131,12 @@ static size_t record_request(struct scripted_server *server, const char *head, c
     char *kept = server->head_pool + server->head_pool_used;
     memcpy(kept, head, length);
     server->head_pool_used += length;
+    static uint64_t last_number;
     server->records[server->head_count] =
-        (struct script_record){.head = kept, .step = step, .asked_ms = now_ms(server)};
+        (struct script_record){.head = kept,
+                               .step = step,
+                               .number = __atomic_add_fetch(&last_number, 1, __ATOMIC_SEQ_CST),
+                               .asked_ms = now_ms(server)};
     return server->head_count++;
 }
 
@@ -320,7 +326,7 @@ static void wait_until_read(int socket)
 }
 
 /* Whether the connection goes on. */
-static bool end_answer(int socket, enum script_end end)
+static bool end_answer(int socket, enum script_end end, bool is_hasty)
 {
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
     char byte;
@@ -330,7 +336,8 @@ static bool end_answer(int socket, enum script_end end)
     case SCRIPT_CLOSE:
         return false;
     case SCRIPT_RESET:
-        wait_until_read(socket);
+        if (!is_hasty)
+            wait_until_read(socket);
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
         return false;
     case SCRIPT_STALL:
@@ -383,7 +390,8 @@ static bool answer(struct connection *connection)
     }
     pthread_cond_broadcast(&server->idle);
     pthread_mutex_unlock(&server->lock);
-    return goes_on && end_answer(connection->socket, step->until_close ? SCRIPT_CLOSE : step->end);
+    return goes_on &&
+           end_answer(connection->socket, step->until_close ? SCRIPT_CLOSE : step->end, server->is_hasty);
 }
 
 static void *serve(void *context)
@@ -404,6 +412,8 @@ static void *serve(void *context)
 static void start_connection(struct scripted_server *server, int socket)
 {
     pthread_t thread;
+    int at_once = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     pthread_mutex_lock(&server->lock);
     size_t slot = 0;
     while (slot < MAX_CONNECTIONS && server->connections[slot].socket >= 0)
@@ -490,6 +500,11 @@ void scripted_server_free(struct scripted_server *server)
 void scripted_server_use_clock(struct scripted_server *server, const struct clock *clock)
 {
     server->clock = clock;
+}
+
+void scripted_server_be_hasty(struct scripted_server *server)
+{
+    server->is_hasty = true;
 }
 
 void scripted_server_tamper(struct scripted_server *server, void (*rewrite)(char *head, size_t size))

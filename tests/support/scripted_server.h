@@ -54,6 +54,9 @@ struct scripted_server;
 struct scripted_server *scripted_server_new(const struct script_path *paths, size_t path_count);
 /* The clock of the records' times; the system's until then. Before the first request. */
 void scripted_server_use_clock(struct scripted_server *server, const struct clock *clock);
+/* Resets come at once, whatever the client has read: faster, and as chance will have it. Before the first
+ * request. */
+void scripted_server_be_hasty(struct scripted_server *server);
 /* Called with each request's head before the server looks at it and records it: what a proxy between the two
  * would do to it. Its work must fit into `size`. Before the first request. */
 void scripted_server_tamper(struct scripted_server *server, void (*rewrite)(char *head, size_t size));
@@ -72,6 +75,7 @@ struct script_record {
     const char *head;               /* lives as long as the server */
     const struct script_step *step; /* NULL: the path has no script */
     int status;                     /* 0: no head was sent */
+    uint64_t number;                /* the requests' order over all servers of the process */
     uint64_t first;                 /* where a 206 begins */
     uint64_t sent_bytes;            /* of the body */
     bool was_sent_whole;            /* everything that the script says went out */
