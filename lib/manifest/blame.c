@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "manifest/names.h"
 #include "manifest/schema.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@ enum {
     ADVISED_MAX = 100, /* each advice reads folders */
     LIST_BYTES = 2048,
 };
+
+static int advise_base(struct load *load, const struct yaml_node *at, const char **advice, struct err *e);
 
 /* Told at once, at `at`; who else names it is added at the end. */
 static int tell(struct load *load, struct broken *broken, const char *key, const char *problem, struct err *e)
@@ -24,7 +27,10 @@ static int tell(struct load *load, struct broken *broken, const char *key, const
     const char *advice = NULL;
     if (label == NULL || chain == NULL)
         return -1;
-    if (load->broken_count <= ADVISED_MAX && reference_advice(load, broken->path, &advice, e) < 0)
+    bool is_advised = load->broken_count <= ADVISED_MAX;
+    if (is_advised && reference_advice(load, broken->path, &advice, e) < 0)
+        return -1;
+    if (is_advised && advice == NULL && advise_base(load, broken->first, &advice, e) < 0)
         return -1;
     broken->diagnostic = load->diagnostic_count;
     return diagnose_error(load, broken->first, advice, e, "%s%s%s", label, problem, chain);
@@ -149,12 +155,13 @@ static int match_part(struct load *load, const char *folder, const char *part, b
     return 0;
 }
 
-int reference_advice(struct load *load, const char *path, const char **advice, struct err *e)
+/* The path that `path` means: *out is NULL if there is none. `worst` is how far a part of it is from that. */
+static int find_meant(struct load *load, const char *path, const char **out, enum part_match *worst,
+                      struct err *e)
 {
     const char *folder = "";
-    bool is_near = false;
-    bool is_folded = false;
-    *advice = NULL;
+    *out = NULL;
+    *worst = PART_SAME;
     for (const char *rest = path; *rest != '\0';) {
         size_t length = strcspn(rest, "/");
         bool is_last = rest[length] == '\0';
@@ -165,16 +172,49 @@ int reference_advice(struct load *load, const char *path, const char **advice, s
             return -1;
         if (match == PART_NONE)
             return 0;
-        is_near = is_near || match == PART_NEAR;
-        is_folded = is_folded || match == PART_FOLDED;
+        *worst = match > *worst ? match : *worst;
         folder = reference_join(load, folder, name, e);
         if (folder == NULL)
             return -1;
         rest += length + (is_last ? 0 : 1);
     }
-    if (!is_near && !is_folded)
+    *out = folder;
+    return 0;
+}
+
+int reference_advice(struct load *load, const char *path, const char **advice, struct err *e)
+{
+    const char *meant;
+    enum part_match worst;
+    *advice = NULL;
+    if (find_meant(load, path, &meant, &worst, e) < 0)
+        return -1;
+    if (meant == NULL || worst == PART_SAME)
         return 0;
-    *advice = arena_printf(load->arena, e, "did you mean %s?%s", folder,
-                           is_near ? "" : " Upper and lower case, and how accents are written, matter");
+    *advice =
+        arena_printf(load->arena, e, "did you mean %s?%s", meant,
+                     worst == PART_NEAR ? "" : " Upper and lower case, and how accents are written, matter");
+    return *advice == NULL ? -1 : 0;
+}
+
+/* A path that was written as if it began at the root. */
+static int advise_base(struct load *load, const struct yaml_node *at, const char **advice, struct err *e)
+{
+    const char *reason;
+    const char *meant;
+    enum part_match worst;
+    char up[PATH_MAX] = "";
+    const char *path = reference_resolve(load, "", at->text, &reason, e);
+    if (path == NULL)
+        return reason == NULL ? -1 : 0;
+    if (find_meant(load, path, &meant, &worst, e) < 0)
+        return -1;
+    for (const char *slash = at->file->path; (slash = strchr(slash, '/')) != NULL; slash++)
+        if (strlen(up) + 4 < sizeof up)
+            strcat(up, "../");
+    if (meant == NULL || worst != PART_SAME || up[0] == '\0')
+        return 0;
+    *advice = arena_printf(load->arena, e, "a path is relative to the file that it stands in: write %s%s", up,
+                           path);
     return *advice == NULL ? -1 : 0;
 }

@@ -8,9 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
+/* `expected` is NULL for an entry of a list of texts. */
 static int wrong_kind(const struct value *value, const char *expected, struct err *e)
 {
     value->entry->has_errors = true;
+    if (expected == NULL)
+        return diagnose_error(value->load, value->node, NULL, e,
+                              "each entry of \"%s\" must be a text, not %s", value->field->key,
+                              yaml_kind_text(value->node));
     return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be %s, not %s", value->field->key,
                           expected, yaml_kind_text(value->node));
 }
@@ -138,7 +143,7 @@ static int read_list(const struct value *value, bool single_too, bool are_urls, 
     for (size_t i = 0; i < count; i++) {
         const struct yaml_node *item = is_single ? node : node->items[i];
         const char *text;
-        if (read_scalar(value, item, "a list of texts", &text, e) < 0)
+        if (read_scalar(value, item, is_single ? "a text" : NULL, &text, e) < 0)
             return -1;
         if (text != NULL && are_urls && check_url(value, item, text, e) < 0)
             return -1;

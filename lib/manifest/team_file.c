@@ -117,6 +117,19 @@ static int rescue_name(struct load *load, struct team_source *source, struct err
     return 0;
 }
 
+/* A key at the top level that is almost "name"; NULL if there is none. */
+static const struct yaml_node *misspelt_name(const struct yaml_node *root)
+{
+    static const char *const name[] = {"name"};
+    for (size_t i = 0; i < root->count; i++) {
+        const struct yaml_node *key = root->pairs[i].key;
+        if (key->kind == YAML_SCALAR && strcmp(key->text, "name") != 0 &&
+            text_nearest(key->text, name, ARRAY_LENGTH(name)) != NULL)
+            return key;
+    }
+    return NULL;
+}
+
 static int find_name(struct load *load, struct team_source *source, struct err *e)
 {
     const struct yaml_node *name = NULL;
@@ -139,6 +152,12 @@ static int find_name(struct load *load, struct team_source *source, struct err *
     if (yaml_get(root, "org_settings") != NULL) {
         source->is_organisation = true;
         return 0;
+    }
+    const struct yaml_node *meant = misspelt_name(root);
+    if (meant != NULL) {
+        source->is_invalid = true;
+        return diagnose_error(load, meant, NULL, e,
+                              "a team's file needs \"name\": did you mean it by \"%s\"?", meant->text);
     }
     return invalid(load, source, "write `name: …` with the team's name in Fleet, or move the file elsewhere",
                    "a team's file needs \"name\"", e);

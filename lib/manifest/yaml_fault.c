@@ -245,8 +245,6 @@ static const struct {
 } problems[] = {
     {"found undefined tag handle", "an unknown YAML tag: quote a value that begins with \"!\""},
     {"found duplicate %YAML directive", "the %YAML directive stands there twice"},
-    {"did not find expected ',' or ']'", "the \"[\" list is not closed, or a comma is missing"},
-    {"did not find expected ',' or '}'", "the \"{\" mapping is not closed, or a comma is missing"},
     {"found a tab character that violates indentation",
      "a tab is used for indentation: YAML takes spaces only"},
     {"found a tab character where an indentation space is expected",
@@ -290,6 +288,11 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
         return fail(fault, fault->context == NULL ? fault->line : fault->context_line,
                     fault->context == NULL ? fault->column : fault->context_column, e,
                     "this line has no \": \" behind its key, or is not indented enough");
+    bool is_list = strcmp(problem, "did not find expected ',' or ']'") == 0;
+    if (is_list || strcmp(problem, "did not find expected ',' or '}'") == 0)
+        return fail(fault, fault->context_line, fault->context_column, e,
+                    is_list ? "the \"[\" here is not closed, or a comma is missing behind it"
+                            : "the \"{\" here is not closed, or a comma is missing behind it");
     for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
         if (strcmp(problem, problems[i].problem) == 0)
             return fail(fault, fault->line, fault->column, e, problems[i].text);
