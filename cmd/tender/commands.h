@@ -31,6 +31,10 @@ int command_once(struct program *program);      /* plan, apply, fetch */
 int command_loop(struct program *program);      /* run */
 int command_manifests(struct program *program); /* validate, show, config */
 
+int command_schema(struct program *program); /* schema, without a name */
+
+/* The schema of that name on standard output; the exit status. */
+int schema_print(int count, char *const names[]);
 /* Help on standard output; the exit status. */
 int help_print(const char *command_name);
 

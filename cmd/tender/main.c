@@ -61,6 +61,11 @@ const struct command commands[] = {
     {"fetch", "Download and verify the packages only", FOR_RUNS, command_once,
      "Fills the cache with every package that the manifests name, so that a later apply needs no vendor.",
      REPORT_RUN},
+    {"schema", "Write a JSON Schema for editors: team, package or settings", 0, command_schema,
+     "`tender schema team`, `tender schema package` and `tender schema settings` write the JSON Schema of a "
+     "team's file, of a package\n"
+     "file and of tender.yml.",
+     REPORT_NOTHING},
     {"help", "Say how a command is used: tender help COMMAND", 0, command_help, NULL, REPORT_NOTHING},
     {"version", "Print the version", 0, command_version, NULL, REPORT_NOTHING},
     {NULL, NULL, 0, NULL, NULL, REPORT_NOTHING},
@@ -159,6 +164,8 @@ static int dispatch(int argc, char *argv[])
         return refuse_command(name);
     if (strcmp(name, "help") == 0 && argc > 2)
         return find_command(argv[2]) == NULL ? refuse_command(argv[2]) : help_print(argv[2]);
+    if (strcmp(name, "schema") == 0)
+        return schema_print(argc - 2, argv + 2);
     return run_command(command, argc - 2, argv + 2);
 }
 

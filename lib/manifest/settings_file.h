@@ -30,6 +30,7 @@ struct settings_rules {
     size_t text_count;
     const struct rule_text *texts;
     bool (*takes)(const struct setting *setting);
+    bool are_prefixes; /* its URLs */
     int (*read)(struct settings_reader *reader, const struct yaml_node *value, struct err *e);
 };
 enum { RULES_SOURCES, RULES_MIRRORS, RULES_BACKUPS, RULES_GUARDS, RULES_COUNT };

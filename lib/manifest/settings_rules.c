@@ -35,6 +35,7 @@ const struct settings_rules settings_rules_table[RULES_COUNT] = {
                        .read = settings_read_sources},
     [RULES_MIRRORS] = {.key = "mirrors",
                        .one = "mirror",
+                       .are_prefixes = true,
                        .help = "What lies below a URL prefix lies below these prefixes too",
                        .read = settings_read_mirrors},
     [RULES_BACKUPS] = {.key = "backup_urls",

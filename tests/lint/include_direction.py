@@ -27,7 +27,8 @@ LAYERS = {
 # Single headers beside that: interfaces that are handed through.
 ALSO = {
     "lib/deliver": {"net/loop.h"},  # the stop flag, in deliver_options
-    "cmd/tender": {"net/loop.h", "fetch/fetch.h"},  # the program makes the loop and shows the fetch's progress
+    # the program makes the loop, shows the fetch's progress, and prints the schemas
+    "cmd/tender": {"net/loop.h", "fetch/fetch.h", "manifest/json_schema.h"},
 }
 
 # Headers of a folder that are not for others.

@@ -1,0 +1,27 @@
+/* Between the files that write JSON Schemas: the types that all three share. */
+#ifndef TENDER_MANIFEST_JSON_SCHEMA_TYPES_H
+#define TENDER_MANIFEST_JSON_SCHEMA_TYPES_H
+
+#include "manifest/json_writer.h"
+
+/* The head of a document and its `$defs`, whose object stays open for more. */
+void types_begin(struct json_writer *writer, const char *title, const char *description);
+/* A property that may be null as well as what `#/$defs/type` says; null is as if the key were absent. */
+void types_property(struct json_writer *writer, const char *key, const char *description, const char *type);
+/* The same, opened: the caller writes the alternatives to null, then types_property_end. */
+void types_property_begin(struct json_writer *writer, const char *key, const char *description);
+void types_property_end(struct json_writer *writer);
+/* {"$ref": "#/$defs/type"} */
+void types_refer(struct json_writer *writer, const char *name, const char *type);
+/* {"type": "string", "pattern": …} */
+void types_pattern(struct json_writer *writer, const char *name, const char *pattern);
+/* {"type": "array", "items": {"$ref": …}} */
+void types_list(struct json_writer *writer, const char *name, const char *type);
+/* {"required": [key], "properties": {key: {"not": {"type": "null"}}}} */
+void types_given(struct json_writer *writer, const char *name, const char *key);
+
+int types_write_team(struct buf *out, struct err *e) MUST_CHECK;
+int types_write_package(struct buf *out, struct err *e) MUST_CHECK;
+int types_write_settings(struct buf *out, struct err *e) MUST_CHECK;
+
+#endif
