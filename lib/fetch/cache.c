@@ -63,50 +63,59 @@ void cache_commit_begin(struct cache_commit *commit, const char *cache_dir)
     *commit = (struct cache_commit){.cache_dir = cache_dir};
 }
 
-/* The folder is there but for the first digest of its kind. */
+static void note_unsynced(struct cache_commit *commit, const char *sha256)
+{
+    char digits[3] = {sha256[0], sha256[1], '\0'};
+    commit->folder_is_unsynced[strtoul(digits, NULL, 16) & 0xFF] = true;
+    commit->unsynced++;
+}
+
 int cache_commit_file(struct cache_commit *commit, const char *file_path, const char *sha256, struct err *e)
 {
     char path[PATH_MAX], folder[PATH_MAX];
     if (cache_path(commit->cache_dir, sha256, path, e) < 0)
         return -1;
-    if (rename(file_path, path) == 0)
-        return 0;
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (errno == ENOENT) {
+    int result = rename(file_path, path);
+    if (result < 0 && errno == ENOENT) { /* the first digest of its folder */
         if (mkdir(folder, 0700) == 0)
             commit->has_new_folder = true;
         else if (errno != EEXIST)
             return err_set_errno(e, "can't make folder %s", folder);
+        result = rename(file_path, path);
     }
-    if (rename(file_path, path) < 0)
+    if (result < 0)
         return err_set_errno(e, "can't rename %s to %s", file_path, path);
+    note_unsynced(commit, sha256);
     return 0;
 }
 
-static int sync_once(bool *is_synced, const char *folder, const char *below, struct err *e)
+/* The folder `name` of the cache. */
+static int sync_folder(const struct cache_commit *commit, const char *name, struct err *e)
 {
     char path[PATH_MAX];
-    if (*is_synced)
-        return 0;
-    if (join(path, e, folder, below) < 0 || file_sync_folder_of(path, e) < 0)
-        return -1;
-    *is_synced = true;
-    return 0;
+    if (snprintf(path, sizeof path, "%s/%s/x", commit->cache_dir, name) >= (int)sizeof path)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", commit->cache_dir);
+    return file_sync_folder_of(path, e);
 }
 
-int cache_commit_sync(struct cache_commit *commit, const char *sha256, struct err *e)
+int cache_commit_sync(struct cache_commit *commit, struct err *e)
 {
-    char top[PATH_MAX], path[PATH_MAX];
-    char digits[3] = {sha256[0], sha256[1], '\0'};
-    bool *is_synced = &commit->folder_is_synced[strtoul(digits, NULL, 16) & 0xFF];
-    if (cache_path(commit->cache_dir, sha256, path, e) < 0 || join(top, e, commit->cache_dir, "sha256") < 0)
-        return -1;
-    if (commit->has_new_folder && sync_once(&commit->top_is_synced, top, digits, e) < 0)
-        return -1;
-    if (!*is_synced && file_sync_folder_of(path, e) < 0)
-        return -1;
-    *is_synced = true;
-    return sync_once(&commit->partial_is_synced, commit->cache_dir, "partial/x", e);
+    int result = 0;
+    char name[16];
+    if (commit->unsynced == 0)
+        return 0;
+    if (commit->has_new_folder)
+        result = sync_folder(commit, "sha256", e);
+    for (unsigned i = 0; i < ARRAY_LENGTH(commit->folder_is_unsynced) && result == 0; i++) {
+        snprintf(name, sizeof name, "sha256/%02x", i);
+        if (commit->folder_is_unsynced[i])
+            result = sync_folder(commit, name, e);
+    }
+    if (result == 0)
+        result = sync_folder(commit, "partial", e);
+    cache_commit_begin(commit, commit->cache_dir);
+    return result;
 }
 
 static bool name_path(const char *cache_dir, const char *sha256, char out[PATH_MAX])

@@ -18,17 +18,18 @@ bool cache_has(const char *cache_dir, const char *sha256, uint64_t *size_bytes);
 /* Marks an entry as used now: pruning takes the longest unused first. */
 void cache_touch(const char *cache_dir, const char *sha256);
 
-/* Brings synced files that lie in the cache's `partial/` to their places: first each by rename, then each
- * one's folders are synced, once for the whole batch. */
+/* Brings synced files that lie in the cache's `partial/` to their places by rename. The folders are synced
+ * once for many files: what a power cut takes until then is a name, and costs a download. */
 struct cache_commit {
     const char *cache_dir;
-    bool has_new_folder, top_is_synced, partial_is_synced;
-    bool folder_is_synced[256]; /* by a digest's first two digits */
+    size_t unsynced; /* files since the last sync */
+    bool has_new_folder;
+    bool folder_is_unsynced[256]; /* by a digest's first two digits */
 };
 void cache_commit_begin(struct cache_commit *commit, const char *cache_dir);
 int cache_commit_file(struct cache_commit *commit, const char *file_path, const char *sha256,
                       struct err *e) MUST_CHECK;
-int cache_commit_sync(struct cache_commit *commit, const char *sha256, struct err *e) MUST_CHECK;
+int cache_commit_sync(struct cache_commit *commit, struct err *e) MUST_CHECK;
 void cache_remove(const char *cache_dir, const char *sha256);
 
 /* The file name that an entry came with, kept beside it where its URL does not say it. Losing it costs

@@ -112,8 +112,7 @@ static int64_t next_look(struct fetcher *fetcher)
 static void end_all(struct fetcher *fetcher, enum package_state state, enum err_class class_,
                     const char *text)
 {
-    if (fetcher->publishing > 0)
-        publish_all(fetcher); /* these are whole */
+    publish_end(fetcher); /* these are whole */
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         struct transfer *transfer = &fetcher->transfers[i];
         if (transfer->state == TRANSFER_FINISHED)
@@ -153,6 +152,7 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
         }
         progress_tell(progress, false);
     }
+    publish_end(fetcher);
     progress_tell(progress, true);
     return 0;
 }
@@ -199,6 +199,8 @@ int fetch_run(const struct fetch_options *options, const struct package_request 
         return -1;
     struct fetcher fetcher = {.options = options, .arena = arena, .gathered_due_ms = INT64_MAX};
     err_init(&fetcher.fatal);
+    cache_commit_begin(&fetcher.commit, options->cache_dir);
+    fetcher.folders_synced_ms = now_ms(&fetcher);
     size_t *transfer_of = calloc(count, sizeof *transfer_of);
     int result = transfer_of == NULL ? err_set(e, ERR_MEMORY, "out of memory")
                                      : run_all(&fetcher, requests, count, transfer_of, results, e);

@@ -11,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WRITEBACK_BYTES = 8 * 1024 * 1024, GATHER_BYTES = 256 * 1024 };
+enum {
+    WRITEBACK_BYTES = 8 * 1024 * 1024,
+    GATHER_BYTES = 256 * 1024,
+    UNDESCRIBED_BYTES = 1024 * 1024, /* may be lost with the process */
+};
 
 void partial_init(struct partial *partial)
 {
@@ -93,8 +97,11 @@ int partial_open(struct partial *partial, const char *cache_dir, const char *key
         free_all(partial);
         return -1;
     }
-    if (status.st_size == 0)
+    if (status.st_size == 0) {
+        unlink(partial->about); /* of other bytes, if there is one */
         return 0;
+    }
+    partial->has_left_traces = true;
     bool is_known = about_read(partial, is_pinned, e) == 0;
     if (err_is_set(e) && e->class == ERR_MEMORY) {
         free_all(partial);
@@ -146,12 +153,27 @@ int partial_restart(struct partial *partial, struct err *e)
 {
     partial->size_bytes = partial->hashed_bytes = partial->started_writeback_bytes = 0;
     partial->gathered_bytes = 0;
+    partial->about_is_pending = false;
     partial->is_resumed = false;
     free_description(partial);
+    if (!partial->has_left_traces)
+        return 0;
     unlink(partial->about);
     if (ftruncate(partial->file, 0) < 0)
         return err_set_errno(e, "can't empty %s", partial->path);
+    partial->has_left_traces = false;
     return digest_restart(partial->digest, e);
+}
+
+static int describe_on_disk(struct partial *partial, struct err *e)
+{
+    if (!partial->about_is_pending)
+        return 0;
+    partial->has_left_traces = true;
+    if (about_write(partial, e) < 0)
+        return -1;
+    partial->about_is_pending = false;
+    return 0;
 }
 
 int partial_describe(struct partial *partial, const char *source_url, const char *validator,
@@ -170,7 +192,8 @@ int partial_describe(struct partial *partial, const char *source_url, const char
     partial->expected_bytes = expected_bytes;
     if (digest_bytes(source_url, strlen(source_url), partial->source, e) < 0)
         return -1;
-    return about_write(partial, e);
+    partial->about_is_pending = true;
+    return partial->hashed_bytes > 0 ? describe_on_disk(partial, e) : 0;
 }
 
 bool partial_is_from(const struct partial *partial, const char *source_url)
@@ -198,6 +221,7 @@ static int write_out(struct partial *partial, const char *bytes, size_t length, 
 {
     const char *rest = bytes;
     size_t left = length;
+    partial->has_left_traces = true;
     while (left > 0) {
         ssize_t written = pwrite(partial->file, rest, left, (off_t)(partial->hashed_bytes + (length - left)));
         if (written < 0 && errno == EINTR)
@@ -226,23 +250,45 @@ static int forget_unwritten(struct partial *partial)
     return -1;
 }
 
-int partial_flush(struct partial *partial, struct err *e)
+static int write_gathered(struct partial *partial, struct err *e)
 {
-    size_t length = partial->gathered_bytes;
-    if (length == 0)
-        return 0;
-    if (write_out(partial, partial->gathered, length, e) < 0)
+    bool is_worth_it = partial->size_bytes > UNDESCRIBED_BYTES;
+    if ((is_worth_it && describe_on_disk(partial, e) < 0) ||
+        write_out(partial, partial->gathered, partial->gathered_bytes, e) < 0)
         return forget_unwritten(partial);
     partial->gathered_bytes = 0;
     return 0;
 }
 
-int partial_settle(struct partial *partial, struct err *e)
+int partial_flush(struct partial *partial, struct err *e)
 {
-    int result = partial_flush(partial, e);
+    if (partial->size_bytes > 0 && describe_on_disk(partial, e) < 0)
+        return forget_unwritten(partial);
+    return partial->gathered_bytes == 0 ? 0 : write_gathered(partial, e);
+}
+
+int partial_settle(struct partial *partial, bool is_whole, struct err *e)
+{
+    int result = !is_whole                      ? partial_flush(partial, e)
+                 : partial->gathered_bytes == 0 ? 0
+                                                : write_gathered(partial, e);
     free(partial->gathered);
     partial->gathered = NULL;
     return result;
+}
+
+size_t partial_beginning(const struct partial *partial, char *out, size_t size)
+{
+    if (partial->hashed_bytes == 0 && partial->gathered != NULL) {
+        size_t length = partial->gathered_bytes < size ? partial->gathered_bytes : size;
+        memcpy(out, partial->gathered, length);
+        return length;
+    }
+    ssize_t got;
+    do
+        got = pread(partial->file, out, size, 0);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? 0 : (size_t)got;
 }
 
 int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e)
@@ -258,7 +304,7 @@ int partial_append(struct partial *partial, const void *bytes, size_t length, st
         partial->size_bytes += piece;
         rest += piece;
         length -= piece;
-        if (partial->gathered_bytes == GATHER_BYTES && partial_flush(partial, e) < 0)
+        if (partial->gathered_bytes == GATHER_BYTES && write_gathered(partial, e) < 0)
             return -1;
     }
     return 0;
@@ -266,7 +312,7 @@ int partial_append(struct partial *partial, const void *bytes, size_t length, st
 
 int partial_finish(struct partial *partial, char hex[DIGEST_HEX_BYTES], struct err *e)
 {
-    if (partial_settle(partial, e) < 0 || digest_finish(partial->digest, hex, e) < 0)
+    if (partial_settle(partial, true, e) < 0 || digest_finish(partial->digest, hex, e) < 0)
         return -1;
     start_writeback(partial, 1);
     return 0;

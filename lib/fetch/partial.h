@@ -21,6 +21,8 @@ struct partial {
     bool is_resumed;   /* not all bytes came with one answer */
     bool disk_is_full; /* an append failed for lack of space */
     bool sync_has_failed;
+    bool about_is_pending;         /* the description is not in the sidecar yet */
+    bool has_left_traces;          /* the file or the sidecar may not be as if never used */
     char source[DIGEST_HEX_BYTES]; /* SHA-256 of the URL the bytes came from (URLs hold secrets); "": unknown
                                     */
     char *validator;               /* strong, byte for byte; NULL: none. Owned */
@@ -44,15 +46,19 @@ int partial_hash_slice(struct partial *partial, size_t slice_bytes, struct err *
 int partial_cut(struct partial *partial, uint64_t size_bytes, struct err *e) MUST_CHECK;
 /* Empties it: the next byte is the first one. */
 int partial_restart(struct partial *partial, struct err *e) MUST_CHECK;
-/* Says where the bytes come from, in memory and in the sidecar; before the first byte. NULLs: unknown. */
+/* Says where the bytes come from; before the first byte. NULLs: unknown. The sidecar is written before the
+ * bytes that are worth it: a small file is done before anybody could need one. */
 int partial_describe(struct partial *partial, const char *source_url, const char *validator,
                      int64_t expected_bytes, const char *file_name, struct err *e) MUST_CHECK;
 /* Gathers them: small pieces become large writes. */
 int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e) MUST_CHECK;
-/* Writes what is gathered. If that fails, it is no longer among what is kept. */
+/* Writes what is gathered, with its sidecar, so that it outlives the process. If that fails, it is no longer
+ * among what is kept. */
 int partial_flush(struct partial *partial, struct err *e) MUST_CHECK;
-/* The same at the end of an answer: the memory goes too. */
-int partial_settle(struct partial *partial, struct err *e) MUST_CHECK;
+/* At the end of an answer: the same (`is_whole`: all is there, no sidecar is needed); the memory goes. */
+int partial_settle(struct partial *partial, bool is_whole, struct err *e) MUST_CHECK;
+/* The first bytes, written or gathered; returns how many. */
+size_t partial_beginning(const struct partial *partial, char *out, size_t size);
 /* Ends the digest; the disk begins to write what it does not have yet. */
 int partial_finish(struct partial *partial, char hex[DIGEST_HEX_BYTES], struct err *e) MUST_CHECK;
 int partial_sync(struct partial *partial, struct err *e) MUST_CHECK;

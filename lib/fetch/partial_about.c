@@ -16,15 +16,18 @@ static const char first_line[] = "tender partial 1\n";
 
 /* Changes with each start of the machine: after a power cut the bytes on disk need not be those that were
  * written. "" where the system does not say. */
-static void read_boot_id(char out[BOOT_ID_BYTES])
+static const char *own_boot_id(void)
 {
-    out[0] = '\0';
+    static char boot_id[BOOT_ID_BYTES];
+    static bool is_read;
+    if (is_read)
+        return boot_id;
+    is_read = true;
     CLEANUP(file_close_cleanup) int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ssize_t got = read(file, out, BOOT_ID_BYTES - 1);
-    out[got < 0 ? 0 : got] = '\0';
-    out[strcspn(out, "\n")] = '\0';
+    ssize_t got = file < 0 ? 0 : read(file, boot_id, BOOT_ID_BYTES - 1);
+    boot_id[got < 0 ? 0 : got] = '\0';
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+    return boot_id;
 }
 
 static const char *value_of(char *line, const char *name)
@@ -62,7 +65,7 @@ static int take_line(struct partial *partial, char *line, char boot_id[BOOT_ID_B
 int about_read(struct partial *partial, bool is_pinned, struct err *e)
 {
     struct buf text = BUF_INIT(ABOUT_BYTES);
-    char boot_id[BOOT_ID_BYTES] = "", own_boot_id[BOOT_ID_BYTES];
+    char boot_id[BOOT_ID_BYTES] = "";
     bool has_end = false;
     if (file_read(partial->about, &text, e) < 0) {
         buf_done(&text);
@@ -74,8 +77,7 @@ int about_read(struct partial *partial, bool is_pinned, struct err *e)
         has_end = strcmp(line, "end") == 0;
         result = take_line(partial, line, boot_id, e);
     }
-    read_boot_id(own_boot_id);
-    bool is_same_boot = own_boot_id[0] != '\0' && strcmp(boot_id, own_boot_id) == 0;
+    bool is_same_boot = boot_id[0] != '\0' && strcmp(boot_id, own_boot_id()) == 0;
     if (!has_end || (!is_same_boot && !is_pinned))
         result = -1;
     buf_done(&text);
@@ -84,9 +86,7 @@ int about_read(struct partial *partial, bool is_pinned, struct err *e)
 
 static int compose(const struct partial *partial, struct buf *text, struct err *e)
 {
-    char boot_id[BOOT_ID_BYTES];
-    read_boot_id(boot_id);
-    if (buf_printf(text, e, "%sboot %s\nsource %s\n", first_line, boot_id, partial->source) < 0)
+    if (buf_printf(text, e, "%sboot %s\nsource %s\n", first_line, own_boot_id(), partial->source) < 0)
         return -1;
     if (partial->validator != NULL && buf_printf(text, e, "validator %s\n", partial->validator) < 0)
         return -1;

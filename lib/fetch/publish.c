@@ -7,7 +7,7 @@
 #include "fetch/disposition.h"
 #include <string.h>
 
-enum { BATCH_FILES = 32, BATCH_WAIT_MS = 100 };
+enum { BATCH_FILES = 32, BATCH_WAIT_MS = 100, FOLDER_SYNC_MS = 5000 };
 
 void publish_add(struct transfer *transfer, const char *hex)
 {
@@ -53,18 +53,14 @@ static void fail(struct transfer *transfer, const struct err *e)
     transfer_fail(transfer, e->class, "%s%s", is_full ? "no disk space left: " : "", e->text);
 }
 
-static void finish(struct transfer *transfer)
+static int finish(struct transfer *transfer, struct err *e)
 {
     struct partial *partial = &transfer->partial;
     struct package *result = transfer->result;
     const char *cache_dir = transfer->fetcher->options->cache_dir, *hex = transfer->publish_sha256;
     char path[PATH_MAX], name[FILE_NAME_BYTES];
-    struct err e;
-    err_init(&e);
-    if (cache_path(cache_dir, hex, path, &e) < 0) {
-        fail(transfer, &e);
-        return;
-    }
+    if (cache_path(cache_dir, hex, path, e) < 0)
+        return -1;
     disposition_choose(NULL, NULL, transfer->request.url, name);
     if (partial->file_name != NULL && !text_equal(partial->file_name, name))
         cache_set_name(cache_dir, hex, partial->file_name);
@@ -76,41 +72,57 @@ static void finish(struct transfer *transfer)
     transfer_close_attempt(transfer, "");
     tell_validators(transfer);
     transfer_finish(transfer, PACKAGE_FETCHED);
+    return 0;
 }
 
-static bool is_publishing(const struct fetcher *fetcher, size_t i)
+/* A folder that can't be synced does no harm to what lies in it. */
+static void sync_folders(struct fetcher *fetcher)
 {
-    return fetcher->transfers[i].state == TRANSFER_PUBLISHING;
+    struct err e;
+    err_init(&e);
+    if (cache_commit_sync(&fetcher->commit, &e) < 0)
+        log_warning(fetcher->options->log, "cache", "%s; a power cut now would cost the downloads again",
+                    e.text);
+}
+
+static int make_durable(struct transfer *transfer, struct err *e)
+{
+    return partial_sync(&transfer->partial, e);
+}
+
+static int give_name(struct transfer *transfer, struct err *e)
+{
+    return cache_commit_file(&transfer->fetcher->commit, transfer->partial.path, transfer->publish_sha256, e);
+}
+
+/* Whoever fails, fails alone. */
+static void each_waiting(struct fetcher *fetcher, int (*step)(struct transfer *transfer, struct err *e))
+{
+    for (size_t i = 0; i < fetcher->transfer_count; i++) {
+        struct transfer *transfer = &fetcher->transfers[i];
+        struct err e;
+        err_init(&e);
+        if (transfer->state == TRANSFER_PUBLISHING && step(transfer, &e) < 0)
+            fail(transfer, &e);
+    }
 }
 
 void publish_all(struct fetcher *fetcher)
 {
-    struct cache_commit commit;
-    struct err e;
-    err_init(&e);
-    cache_commit_begin(&commit, fetcher->options->cache_dir);
-    for (size_t i = 0; i < fetcher->transfer_count; i++) {
-        struct transfer *transfer = &fetcher->transfers[i];
-        err_init(&e);
-        if (is_publishing(fetcher, i) && partial_sync(&transfer->partial, &e) < 0)
-            fail(transfer, &e);
-    }
-    for (size_t i = 0; i < fetcher->transfer_count; i++) {
-        struct transfer *transfer = &fetcher->transfers[i];
-        err_init(&e);
-        if (is_publishing(fetcher, i) &&
-            cache_commit_file(&commit, transfer->partial.path, transfer->publish_sha256, &e) < 0)
-            fail(transfer, &e);
-    }
-    for (size_t i = 0; i < fetcher->transfer_count; i++) {
-        struct transfer *transfer = &fetcher->transfers[i];
-        err_init(&e);
-        if (!is_publishing(fetcher, i))
-            continue;
-        if (cache_commit_sync(&commit, transfer->publish_sha256, &e) < 0)
-            fail(transfer, &e);
-        else
-            finish(transfer);
-    }
+    each_waiting(fetcher, make_durable);
+    each_waiting(fetcher, give_name);
+    each_waiting(fetcher, finish);
     fetcher->publishing = 0;
+    int64_t now = fetcher->options->clock->monotonic_ms(fetcher->options->clock->context);
+    if (fetcher->ended == fetcher->transfer_count || now - fetcher->folders_synced_ms >= FOLDER_SYNC_MS) {
+        fetcher->folders_synced_ms = now;
+        sync_folders(fetcher);
+    }
+}
+
+void publish_end(struct fetcher *fetcher)
+{
+    if (fetcher->publishing > 0)
+        publish_all(fetcher);
+    sync_folders(fetcher);
 }

@@ -9,7 +9,9 @@
 void publish_add(struct transfer *transfer, const char *hex);
 /* When the batch is due, if none is added before; INT64_MAX: nothing waits. */
 int64_t publish_due_ms(const struct fetcher *fetcher);
-/* Data, then names, then folders; each file that fails, fails its own transfer only. */
+/* Data, then names, and now and then the folders; each file that fails, fails its own transfer only. */
 void publish_all(struct fetcher *fetcher);
+/* Before the run ends, however it does. */
+void publish_end(struct fetcher *fetcher);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef TENDER_FETCH_TRANSFER_H
 #define TENDER_FETCH_TRANSFER_H
 
+#include "fetch/cache.h"
 #include "fetch/fetch.h"
 #include "fetch/partial.h"
 #include "fetch/source.h"
@@ -24,8 +25,10 @@ struct fetcher {
     int64_t gathered_due_ms;  /* the first moment at which gathered bytes must be written; may be early */
     size_t publishing;        /* whole files that wait for their batch (publish.h) … */
     int64_t publish_since_ms; /* … since then */
-    bool is_dirty;            /* some transfer's state changed: look at all of them again */
-    struct err fatal;         /* ends the run */
+    struct cache_commit commit;
+    int64_t folders_synced_ms;
+    bool is_dirty;    /* some transfer's state changed: look at all of them again */
+    struct err fatal; /* ends the run */
 };
 
 enum transfer_state {
@@ -148,7 +151,7 @@ enum verdict transfer_judge(struct transfer *transfer, const struct http_answer 
 int transfer_take(struct transfer *transfer, const void *bytes, size_t length);
 /* Writes what is gathered, now or where it has waited for long enough. -1: verdict says why. */
 int transfer_flush(struct transfer *transfer);
-int transfer_settle(struct transfer *transfer);                 /* the same, behind an answer */
+int transfer_settle(struct transfer *transfer, bool is_whole);  /* the same, behind an answer */
 int64_t transfer_flush_due_ms(const struct transfer *transfer); /* INT64_MAX: nothing is gathered */
 void transfer_complete(struct transfer *transfer);              /* all bytes are here */
 

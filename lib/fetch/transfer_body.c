@@ -6,9 +6,7 @@
 #include "fetch/publish.h"
 #include "fetch/sniff.h"
 #include "fetch/transfer.h"
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LONGEST_GATHERED_MS = 200 };
 
@@ -46,11 +44,8 @@ static const char *declared_name(const struct transfer *transfer, char *out, siz
 static const char *look_at_beginning(const struct transfer *transfer)
 {
     char bytes[SNIFF_BYTES], name[URL_TEXT_BYTES];
-    ssize_t got;
-    do
-        got = pread(transfer->partial.file, bytes, sizeof bytes, 0);
-    while (got < 0 && errno == EINTR);
-    return sniff_refuse(declared_name(transfer, name, sizeof name), bytes, got < 0 ? 0 : (size_t)got);
+    size_t got = partial_beginning(&transfer->partial, bytes, sizeof bytes);
+    return sniff_refuse(declared_name(transfer, name, sizeof name), bytes, got);
 }
 
 static const char *describe_wrong_type(struct transfer *transfer, const char *what)
@@ -69,11 +64,11 @@ int transfer_flush(struct transfer *transfer)
     return partial_flush(&transfer->partial, &e) < 0 ? local_trouble(transfer, &e) : 0;
 }
 
-int transfer_settle(struct transfer *transfer)
+int transfer_settle(struct transfer *transfer, bool is_whole)
 {
     struct err e;
     err_init(&e);
-    return partial_settle(&transfer->partial, &e) < 0 ? local_trouble(transfer, &e) : 0;
+    return partial_settle(&transfer->partial, is_whole, &e) < 0 ? local_trouble(transfer, &e) : 0;
 }
 
 int64_t transfer_flush_due_ms(const struct transfer *transfer)
@@ -116,8 +111,6 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
     if (transfer->has_sniffed || partial->size_bytes < SNIFF_BYTES || transfer->request.sha256 != NULL)
         return 0;
     transfer->has_sniffed = true;
-    if (transfer_flush(transfer) < 0)
-        return -1;
     const char *what = look_at_beginning(transfer);
     return what == NULL ? 0 : refuse(transfer, CAUSE_WRONG_TYPE, describe_wrong_type(transfer, what));
 }

@@ -186,9 +186,9 @@ static void start_clean(struct transfer *transfer)
     struct err e;
     err_init(&e);
     if (!transfer->has_sent_range) {
-        transfer_failed_by_cause(transfer, CAUSE_BAD_RANGE,
-                                 transfer_text(transfer, "HTTP %d, though no range was asked for",
-                                               transfer->attempt.status));
+        transfer_failed_by_cause(
+            transfer, CAUSE_BAD_RANGE,
+            transfer_text(transfer, "HTTP %d, though no range was asked for", transfer->attempt.status));
         return;
     }
     transfer->source->starts_clean = true;
@@ -358,7 +358,10 @@ void transfer_answered(struct transfer *transfer, const struct http_answer *answ
     snprintf(transfer->remote_address, sizeof transfer->remote_address, "%s", answer->remote_address);
     if (answer->status != 0)
         transfer->attempt.status = answer->status;
-    (void)transfer_settle(transfer); /* the verdict says it */
+    const struct partial *partial = &transfer->partial;
+    bool is_whole = answer->end == HTTP_ANSWERED &&
+                    (partial->expected_bytes < 0 || (int64_t)partial->size_bytes == partial->expected_bytes);
+    (void)transfer_settle(transfer, is_whole); /* the verdict says it */
     if (err_is_set(&transfer->fetcher->fatal)) {
         transfer_fatal(transfer, &transfer->fetcher->fatal);
         return;
