@@ -78,8 +78,14 @@ const char *name_fold(struct arena *arena, const char *name, struct err *e)
 
 long name_find_control(const char *text)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
+    const unsigned char *at = (const unsigned char *)text;
+    for (;;) {
+        while (*at >= 0x20 && *at < 0x7F) /* most texts are nothing else */
+            at++;
+        if (*at == '\0')
+            return -1;
         if (*at < 0x20 || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0))
             return (long)(at - (const unsigned char *)text);
-    return -1;
+        at++;
+    }
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -145,7 +146,7 @@ static void test_problems_have_places(void **state)
         {"a:\n    - b: c\n  - d: e\n", 0, 3, 3, "begins in column 3"},
         {"a: \"b\nc: \"d\"\ne: f\n", 0, 1, 4, "ends in line 2 only"},
         {"a:\n  - b\n c\n", 0, 3, 2, ""},
-        {"a: [b\n", 0, 2, 1, "not closed"},
+        {"a: [b\n", 0, 1, 4, "not closed"},
         {"a: b\nc: \xFF\n", 0, 2, 4, "not UTF-8"},
         {"a: b\nc: \x01\n", 0, 2, 4, "control character"},
         {"a: b\0c\n", 7, 1, 5, "NUL byte"},
@@ -235,6 +236,75 @@ static void test_small_arena(void **state)
     arena_free(arena);
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Documents that are there to hurt are refused before they cost much: 10 MiB of values, 100 levels and more,
+ * a few lines that stand for billions. */
+static void test_hostile_documents(void **state)
+{
+    (void)state;
+    enum { LARGE_BYTES = 10 * 1024 * 1024, DEEP = 100000 };
+    static char text[LARGE_BYTES + 1];
+    static const struct {
+        const char *unit;
+        size_t count;
+        const char *message;
+    } cases[] = {
+        {"a,", LARGE_BYTES / 2 - 1, "too large"}, {"- a\n", LARGE_BYTES / 4, "too large"},
+        {"[", 100, "nested more than 64"},        {"[", DEEP, "nested more than 64"},
+        {"{a: ", 100, "nested more than 64"},     {"- ", 100, "nested more than 64"},
+        {"? ", 100, "nested more than 64"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        size_t unit = strlen(cases[i].unit);
+        size_t used = 0;
+        if (strcmp(cases[i].unit, "a,") == 0)
+            text[used++] = '[';
+        for (size_t k = 0; k < cases[i].count; k++, used += unit)
+            memcpy(text + used, cases[i].unit, unit);
+        text[used] = '\0';
+        double before = cpu_seconds();
+        struct parsed parsed = parse_bytes(text, used);
+        assert_int_equal(parsed.result, -1);
+        if (strstr(parsed.e.text, cases[i].message) == NULL)
+            fail_msg("case %zu: %s", i, parsed.e.text);
+        assert_true(cpu_seconds() - before < 10.0); /* a fraction of a second; sanitizers are slower */
+        done(&parsed);
+    }
+}
+
+/* Each line stands for ten of the line above. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "x%d: &x%d [*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d,*x%d]\n",
+        "x%d: &x%d {a: *x%d, b: *x%d, c: *x%d, d: *x%d, e: *x%d, f: *x%d, g: *x%d, "
+        "h: *x%d, i: *x%d, j: *x%d}\n"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[8192] = "x0: &x0 {z: z}\n";
+        for (int k = 1; k < 12; k++) {
+            size_t used = strlen(text);
+            int b = k - 1;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            snprintf(text + used, sizeof text - used, shapes[i], k, k, b, b, b, b, b, b, b, b, b, b);
+#pragma GCC diagnostic pop
+        }
+        double before = cpu_seconds();
+        struct parsed parsed = parse(text);
+        assert_int_equal(parsed.result, -1);
+        assert_non_null(strstr(parsed.e.text, "aliases counted"));
+        assert_true(cpu_seconds() - before < 1.0);
+        done(&parsed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +313,8 @@ int main(void)
         cmocka_unit_test(test_scalars_keep_their_text),
         cmocka_unit_test(test_tolerated),
         cmocka_unit_test(test_problems_have_places),
+        cmocka_unit_test(test_hostile_documents),
+        cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_anchors_and_merges),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small_arena),
