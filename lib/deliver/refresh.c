@@ -62,6 +62,7 @@ int team_read_list(struct team_delivery *team, struct err *e)
     }
     team->now->titles = rows.items;
     team->now->title_count = rows.count;
+    team->now->unclear_count = rows.unclear_count;
     team->now->error = NULL;
     return 0;
 }
@@ -91,7 +92,7 @@ int team_read_missing_details(struct team_delivery *team, const bool *wanted, st
 static int is_basis(const struct team_delivery *team, bool *same, struct err *e)
 {
     const struct observed_team *basis = &team->basis;
-    *same = basis->title_count == team->now->title_count;
+    *same = basis->title_count == team->now->title_count && basis->unclear_count == team->now->unclear_count;
     for (size_t i = 0; i < basis->title_count && *same; i++) {
         const struct observed_title *now = team_find_title(team, basis->titles[i].title_id);
         if (now == NULL)

@@ -242,8 +242,10 @@ int codec_titles(const char *body, size_t length, struct arena *arena, struct ti
         app = json_is_object(app) ? app : NULL;
         rows->row_count++;
         /* The filter "available for install" has been seen to be ignored: look at the rows. */
-        if (package == NULL && app == NULL)
+        if (package == NULL && app == NULL) {
+            rows->unclear_count++;
             continue;
+        }
         struct observed_title *title = ARENA_PUSH(arena, &rows->items, &rows->count, &rows->capacity, e);
         if (title == NULL || read_row(row, package, app, arena, title, e) < 0)
             return -1;

@@ -102,6 +102,7 @@ static int take_list(struct fleet *fleet, struct observed_team *team, const stru
         return note_trouble(fleet, team, &trouble, arena, e);
     team->titles = rows.items;
     team->title_count = rows.count;
+    team->unclear_count = rows.unclear_count;
     return 0;
 }
 

@@ -44,6 +44,9 @@ struct observed_team {
     const char *error; /* why its software could not be read; NULL if it was */
     size_t title_count;
     struct observed_title *titles;
+    size_t
+        unclear_count; /* rows of its list that are neither a package nor an app: maybe software that this
+                        * version does not understand, so no call that replaces the team's set may be sent */
 };
 
 struct observed {

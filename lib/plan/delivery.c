@@ -99,12 +99,25 @@ static int need_bytes_for_uploads(const struct planner *planner, struct team_wor
     return 0;
 }
 
+/* What is not understood can't be carried over by a call that replaces the set. */
+static int reason_of_unclear(const struct planner *planner, const struct plan_team *team, const char **out,
+                             struct err *e)
+{
+    if (team->observed == NULL || team->observed->unclear_count == 0)
+        return 0;
+    *out = arena_printf(planner->arena, e, "Fleet lists %zu title%s of the team without saying what it is",
+                        team->observed->unclear_count, team->observed->unclear_count == 1 ? "" : "s");
+    return *out == NULL ? -1 : 0;
+}
+
 int choose_delivery(const struct planner *planner, struct team_work *work, struct err *e)
 {
     struct plan_team *team = work->team;
     if (!planner->input->observed->is_read || !team_changes(team))
         return 0;
     const char *reason = reason_of_apps(team);
+    if (reason == NULL && reason_of_unclear(planner, team, &reason, e) < 0)
+        return -1;
     if (reason == NULL && reason_of_carried_over(planner, team, &reason, e) < 0)
         return -1;
     if (reason == NULL && reason_of_collision(planner, work, &reason, e) < 0)

@@ -103,6 +103,28 @@ class Guarantees(support.EndToEnd):
         world.tender("apply", "--prune", "--allow-empty")
         self.assertEqual(sorted(world.titles("Workstations")), ["alpha", "beta"])
 
+    def test_g3_a_row_that_is_not_understood_is_never_lost(self):
+        """A list's row without a package and without an app: it may be software all the same."""
+        world = self.world()
+        world.team("Workstations", pinned(ALPHA), pinned(BETA))
+        self.assert_status(world.tender("apply"), DONE)
+        number = world.team_id("Workstations")
+        answer = world.fleet("GET", f"/software/titles?team_id={number}&available_for_install=true")
+        for missing in (None, "absent"):
+            for row in answer["software_titles"]:
+                if row["name"] == "beta":
+                    row["software_package"] = None
+                    if missing == "absent":
+                        del row["software_package"]
+            world.restart({"api": [{"method": "GET", "path": "/software/titles", "do": "status", "status": 200, "body": answer}]})
+            world.team("Workstations", {**pinned(ALPHA), "self_service": missing is None}, pinned(GAMMA))
+            world.tender("apply")
+            world.tender("apply", "--prune", "--allow-empty")
+            world.restart()
+            self.assertIn("beta", world.titles("Workstations"))
+            for row in answer["software_titles"]:
+                row.setdefault("software_package", None)
+
     def test_g5_second_run_is_quiet(self):
         world = self.world()
         world.write("lib/install.sh", "#!/bin/sh\necho $HOME\r\n")

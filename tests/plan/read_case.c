@@ -241,11 +241,13 @@ static void read_observed(const json_t *fleet, struct arena *arena, struct obser
     for (size_t i = 0; i < out->team_count; i++) {
         const json_t *object = json_array_get(teams, i);
         const json_t *titles = json_object_get(object, "titles");
-        CHECK_KEYS(object, "id", "name", "error", "titles");
+        CHECK_KEYS(object, "id", "name", "error", "titles", "unclear");
         struct observed_team *team = &out->teams[i];
         *team = (struct observed_team){.id = number_of(object, "id", (int64_t)i + 1),
                                        .name = text_of(object, "name", "Alpha"),
                                        .error = text_of(object, "error", NULL),
+                                       .unclear_count =
+                                           (size_t)json_integer_value(json_object_get(object, "unclear")),
                                        .title_count = json_array_size(titles)};
         team->titles = must(arena_alloc_array(arena, team->title_count, sizeof *team->titles, &e));
         for (size_t j = 0; j < team->title_count; j++)
