@@ -3,6 +3,7 @@
 #include "fetch/fetch.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "fetch/bandwidth.h"
 #include "fetch/cache.h"
 #include "fetch/progress.h"
 #include "fetch/publish.h"
@@ -106,7 +107,13 @@ static int64_t next_look(struct fetcher *fetcher)
             next = earlier(next, transfer->due_ms);
         fetcher->gathered_due_ms = earlier(fetcher->gathered_due_ms, transfer_flush_due_ms(transfer));
     }
-    return earlier(next, fetcher->gathered_due_ms);
+    return next;
+}
+
+/* What came since the last look may ask for an earlier one. */
+static int64_t wake_up_ms(const struct fetcher *fetcher, int64_t next)
+{
+    return earlier(next, earlier(fetcher->gathered_due_ms, bandwidth_due_ms(fetcher)));
 }
 
 static void end_all(struct fetcher *fetcher, enum package_state state, enum err_class class_,
@@ -127,6 +134,7 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
     const struct fetch_options *options = fetcher->options;
     fetcher->is_dirty = true;
     int64_t next = 0;
+    bandwidth_apply(fetcher, now_ms(fetcher));
     while (fetcher->ended < fetcher->transfer_count) {
         if (loop_stop_requested(options->loop) != LOOP_GO_ON) {
             end_all(fetcher, PACKAGE_INTERRUPTED, ERR_INTERRUPTED, "interrupted; what arrived is kept");
@@ -143,13 +151,15 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
             next = fetcher->is_dirty ? 0 : next_look(fetcher);
             progress_tell(progress, has_changed);
         }
-        if (fetcher->ended < fetcher->transfer_count && loop_step(options->loop, next, e) < 0)
+        if (fetcher->ended < fetcher->transfer_count &&
+            loop_step(options->loop, wake_up_ms(fetcher, next), e) < 0)
             err_fill(&fetcher->fatal, e->class, "%s", e->text);
         if (err_is_set(&fetcher->fatal)) {
             end_all(fetcher, PACKAGE_FAILED, fetcher->fatal.class, fetcher->fatal.text);
             err_fill(e, fetcher->fatal.class, "%s", fetcher->fatal.text);
             return -1;
         }
+        bandwidth_apply(fetcher, now_ms(fetcher));
         progress_tell(progress, false);
     }
     publish_end(fetcher);

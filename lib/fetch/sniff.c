@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { SHORTEST_TEXT_BYTES = 8 };
+
 struct file_type {
     const char *suffix;
     const char *magic; /* NULL: can't be told by its beginning */
@@ -78,13 +80,32 @@ const char *sniff_impostor(const void *bytes, size_t length)
     return NULL;
 }
 
+static bool is_script(const char *file_name)
+{
+    return text_ends_with_ignoring_case(file_name, ".sh") ||
+           text_ends_with_ignoring_case(file_name, ".ps1") || text_ends_with_ignoring_case(file_name, ".py");
+}
+
+/* An error page in plain words, a version string: no package begins so, but for scripts. */
+static bool is_plain_text(const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++)
+        if (byte[i] == '\0' || (byte[i] < ' ' && strchr("\t\n\r\f", byte[i]) == NULL))
+            return false;
+    return length >= SHORTEST_TEXT_BYTES;
+}
+
 const char *sniff_refuse(const char *file_name, const void *bytes, size_t length)
 {
     const struct file_type *type = type_of(file_name);
-    if (type != NULL && type->magic != NULL &&
-        (length < type->magic_length || memcmp(bytes, type->magic, type->magic_length) != 0)) {
-        const char *impostor = sniff_impostor(bytes, length);
-        return impostor != NULL ? impostor : type->refusal;
-    }
-    return type != NULL && type->magic != NULL ? NULL : sniff_impostor(bytes, length);
+    bool has_magic = type != NULL && type->magic != NULL;
+    if (has_magic && length >= type->magic_length && memcmp(bytes, type->magic, type->magic_length) == 0)
+        return NULL;
+    const char *impostor = sniff_impostor(bytes, length);
+    if (impostor != NULL || type == NULL || is_script(file_name))
+        return impostor;
+    if (is_plain_text(bytes, length))
+        return "a text page";
+    return has_magic ? type->refusal : NULL;
 }

@@ -143,21 +143,56 @@ static int name_partial(struct transfer *transfer, struct err *e)
     return 0;
 }
 
-int transfer_prepare(struct transfer *transfer, struct err *e)
+static bool is_listed(const struct source_list *list, const char *url)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (text_equal(list->items[i].url, url))
+            return true;
+    return false;
+}
+
+static int add_sources(struct transfer *transfer, const struct string_list *urls, struct err *e)
+{
+    for (size_t i = 0; i < urls->count; i++)
+        if (!is_listed(&transfer->sources, urls->items[i]) && add_source(transfer, urls->items[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* The URL itself, its backups, then the mirrors of each. A probe compares with what the primary URL said
+ * last: no other source can answer that. */
+static int list_sources(struct transfer *transfer, struct err *e)
 {
     const struct package_request *request = &transfer->request;
     const struct settings *settings = transfer->fetcher->options->settings;
-    /* A probe compares with what the primary URL said last: no other source can answer that. */
-    size_t backups = request->probe_only ? 0 : request->backup_urls.count;
-    size_t count = 1 + backups;
-    transfer->sources.items =
-        arena_alloc_array(transfer->fetcher->arena, count, sizeof *transfer->sources.items, e);
+    struct arena *arena = transfer->fetcher->arena;
+    size_t own = request->probe_only ? 0 : 1 + request->backup_urls.count, count = 1 + own;
+    struct string_list *mirrors = arena_alloc_array(arena, count, sizeof *mirrors, e);
+    if (mirrors == NULL)
+        return -1;
+    for (size_t i = 0; i < own; i++) {
+        const char *url = i == 0 ? request->url : request->backup_urls.items[i - 1];
+        if (settings_mirrors_for(settings, url, arena, &mirrors[i], e) < 0)
+            return -1;
+        count += mirrors[i].count;
+    }
+    transfer->sources.items = arena_alloc_array(arena, count, sizeof *transfer->sources.items, e);
     if (transfer->sources.items == NULL || add_source(transfer, request->url, e) < 0)
         return -1;
-    for (size_t i = 0; i < backups; i++)
-        if (add_source(transfer, request->backup_urls.items[i], e) < 0)
+    if (own > 0 && add_sources(transfer, &request->backup_urls, e) < 0)
+        return -1;
+    for (size_t i = 0; i < own; i++)
+        if (add_sources(transfer, &mirrors[i], e) < 0)
             return -1;
-    const struct source_rule *rule = settings_source_for(settings, request->url);
+    return 0;
+}
+
+int transfer_prepare(struct transfer *transfer, struct err *e)
+{
+    const struct settings *settings = transfer->fetcher->options->settings;
+    if (list_sources(transfer, e) < 0)
+        return -1;
+    const struct source_rule *rule = settings_source_for(settings, transfer->request.url);
     transfer->policy = rule != NULL ? &rule->retry : &settings->retry;
     return name_partial(transfer, e);
 }

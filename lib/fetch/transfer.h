@@ -12,6 +12,12 @@
 enum { HASH_SLICE_BYTES = 4 * 1024 * 1024 };
 enum { PROGRESS_BYTES = 1024 * 1024 }; /* an attempt that brought so much is progress */
 
+struct bandwidth {
+    double bytes; /* that may come now; below 0: owed */
+    int64_t filled_ms;
+    bool is_paused;
+};
+
 /* What all transfers of a run share. */
 struct fetcher {
     const struct fetch_options *options;
@@ -26,6 +32,7 @@ struct fetcher {
     size_t publishing;        /* whole files that wait for their batch (publish.h) … */
     int64_t publish_since_ms; /* … since then */
     struct cache_commit commit;
+    struct bandwidth bandwidth;
     int64_t folders_synced_ms;
     bool is_dirty;    /* some transfer's state changed: look at all of them again */
     struct err fatal; /* ends the run */
@@ -84,6 +91,8 @@ struct transfer {
     int64_t hop_count;
     struct buf visited; /* "\nurl\n…" */
     struct http_exchange *exchange;
+    bool is_paused; /* by the cap on bandwidth, since then */
+    int64_t paused_since_ms;
     enum verdict verdict;
     enum retry_cause cause;
     const char *cause_text; /* arena */
@@ -167,6 +176,8 @@ void transfer_again_at_once(struct transfer *transfer, const char *cause);
 void transfer_open_attempt(struct transfer *transfer);
 void transfer_close_attempt(struct transfer *transfer, const char *cause);
 void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_t wait_ms);
+/* Another source is tried at once. */
+void transfer_announce_source(struct transfer *transfer, const char *cause);
 /* Text in the run's arena; a constant when memory is out. */
 const char *transfer_text(struct transfer *transfer, const char *format, ...) PRINTF_LIKE(2, 3);
 const char *transfer_describe_status(struct transfer *transfer, int status);

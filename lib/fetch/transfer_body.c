@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "fetch/bandwidth.h"
 #include "fetch/publish.h"
 #include "fetch/sniff.h"
 #include "fetch/transfer.h"
@@ -107,6 +108,7 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
         return local_trouble(transfer, &e);
     transfer->attempt.bytes += length;
     transfer->fetcher->received_bytes += length;
+    bandwidth_spend(transfer, length);
     transfer_note_progress(transfer, transfer_now(transfer));
     if (transfer->has_sniffed || partial->size_bytes < SNIFF_BYTES || transfer->request.sha256 != NULL)
         return 0;

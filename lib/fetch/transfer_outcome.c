@@ -9,11 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_other_sources(const struct transfer *transfer)
+{
+    struct string_list mirrors = {.count = 0};
+    struct err ignored;
+    err_init(&ignored);
+    const struct fetcher *fetcher = transfer->fetcher;
+    return transfer->request.backup_urls.count > 0 ||
+           (settings_mirrors_for(fetcher->options->settings, transfer->request.url, fetcher->arena, &mirrors,
+                                 &ignored) == 0 &&
+            mirrors.count > 0);
+}
+
 /* All sources are out, or all rounds are over. */
 static void give_up(struct transfer *transfer, const char *why)
 {
-    if (transfer->request.probe_only && transfer->request.backup_urls.count > 0) {
-        transfer_finish(transfer, PACKAGE_UNKNOWN); /* a backup may still have it */
+    if (transfer->request.probe_only && has_other_sources(transfer)) {
+        transfer_finish(transfer, PACKAGE_UNKNOWN); /* one of them may still have it */
         return;
     }
     struct buf text = BUF_INIT(ERR_TEXT_BYTES);
@@ -65,6 +77,7 @@ static void go_on(struct transfer *transfer, const char *cause)
         return;
     }
     if (!source_round_is_over(&transfer->sources)) {
+        transfer_announce_source(transfer, cause);
         transfer_set_state(transfer, TRANSFER_READY);
         return;
     }

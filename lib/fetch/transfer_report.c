@@ -87,7 +87,11 @@ void transfer_close_attempt(struct transfer *transfer, const char *cause)
 void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_t wait_ms)
 {
     char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES], kept[TEXT_SIZE_BYTES + 16] = "";
+    char next[URL_TEXT_BYTES] = "";
     uint64_t kept_bytes = transfer->partial.size_bytes;
+    const struct source *source = source_next(&transfer->sources, transfer->due_ms);
+    if (source != NULL)
+        url_redact(source->url, next, sizeof next);
     if (kept_bytes > 0)
         snprintf(kept, sizeof kept, ", %s kept", text_size(kept_bytes, size));
     struct log_field fields[] = {
@@ -97,11 +101,32 @@ void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_
         LOG_NUMBER("attempt", transfer->sources.round + 1),
         LOG_NUMBER("attempts", transfer->policy->rounds),
         LOG_NUMBER("kept_bytes", (int64_t)kept_bytes),
+        LOG_TEXT("url", next),
     };
     log_event(transfer->fetcher->options->log, LOG_INFO, "wait", fields, ARRAY_LENGTH(fields),
-              "%s: %s; trying again in %s (attempt %lld of %lld)%s", transfer->name, cause,
+              "%s: %s; trying again in %s (attempt %lld of %lld)%s%s%s", transfer->name, cause,
               clock_duration_text(wait_ms, duration), (long long)transfer->sources.round + 1,
-              (long long)transfer->policy->rounds, kept);
+              (long long)transfer->policy->rounds, kept, transfer->sources.count > 1 ? ", next " : "",
+              transfer->sources.count > 1 ? next : "");
+}
+
+void transfer_announce_source(struct transfer *transfer, const char *cause)
+{
+    char next[URL_TEXT_BYTES], size[TEXT_SIZE_BYTES], kept[TEXT_SIZE_BYTES + 16] = "";
+    const struct source *source = source_next(&transfer->sources, transfer_now(transfer));
+    if (source == NULL)
+        return;
+    url_redact(source->url, next, sizeof next);
+    if (transfer->partial.size_bytes > 0)
+        snprintf(kept, sizeof kept, ", %s kept", text_size(transfer->partial.size_bytes, size));
+    struct log_field fields[] = {
+        LOG_TEXT("package", transfer->name),
+        LOG_TEXT("cause", cause),
+        LOG_TEXT("url", next),
+        LOG_NUMBER("kept_bytes", (int64_t)transfer->partial.size_bytes),
+    };
+    log_event(transfer->fetcher->options->log, LOG_INFO, "source", fields, ARRAY_LENGTH(fields),
+              "%s: %s; trying %s%s", transfer->name, cause, next, kept);
 }
 
 struct status_words {

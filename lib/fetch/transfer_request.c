@@ -45,8 +45,9 @@ static bool can_resume(const struct transfer *transfer)
     const struct partial *partial = &transfer->partial;
     if (transfer->request.probe_only || partial->size_bytes == 0 || transfer->source->starts_clean)
         return false;
+    /* Once a mixed file was wrong, all bytes come from one source, so that its name can be told. */
     if (transfer->request.sha256 != NULL)
-        return true;
+        return !transfer->had_clean_restart || partial_is_from(partial, transfer->source->url);
     return partial->validator != NULL && partial_is_from(partial, transfer->source->url);
 }
 
@@ -163,6 +164,7 @@ static void reset_answer(struct transfer *transfer)
     transfer->redirect_url = NULL;
     transfer->verdict = VERDICT_NONE;
     transfer->has_sniffed = false;
+    transfer->is_paused = false;
     transfer->discarded_bytes = 0;
     transfer->retry_after_ms = -1;
 }

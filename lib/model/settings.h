@@ -59,11 +59,12 @@ struct guard_rule {
 struct limits {
     int64_t parallel; /* downloads at once */
     int64_t parallel_per_host;
-    int64_t parallel_api;       /* API reads at once */
-    int64_t connect_timeout_ms; /* resolve, connect and TLS */
-    int64_t stall_bytes_per_s;  /* slower than this … */
-    int64_t stall_ms;           /* … for so long is a stall */
-    int64_t item_timeout_ms;    /* without 1 MiB of progress */
+    int64_t parallel_api;          /* API reads at once */
+    int64_t bandwidth_bytes_per_s; /* of all downloads together; 0: no cap */
+    int64_t connect_timeout_ms;    /* resolve, connect and TLS */
+    int64_t stall_bytes_per_s;     /* slower than this … */
+    int64_t stall_ms;              /* … for so long is a stall */
+    int64_t item_timeout_ms;       /* without 1 MiB of progress */
     int64_t max_requests_per_item;
     int64_t max_redirects;
     int64_t max_package_bytes;

@@ -102,6 +102,8 @@ const struct setting settings_table[] = {
      "N", "Downloads at once from one host", FETCH, true, 1, 64},
     {"parallel-api", 0, "TENDER_PARALLEL_API", SETTING_NUMBER, AT(limits.parallel_api), "8", "N",
      "Reads at once from Fleet", FLEET, true, 1, 64},
+    {"bandwidth", 0, "TENDER_BANDWIDTH", SETTING_SIZE, AT(limits.bandwidth_bytes_per_s), "0", "SIZE",
+     "All downloads together, per second; 0: no cap", FETCH, true, 0, INT64_MAX},
     {"connect-timeout", 0, "TENDER_CONNECT_TIMEOUT", SETTING_DURATION, AT(limits.connect_timeout_ms), "15s",
      "DURATION", "Resolving, connecting and TLS", FETCH, true, 100, HOURS},
     {"stall-speed", 0, "TENDER_STALL_SPEED", SETTING_SIZE, AT(limits.stall_bytes_per_s), "1KiB", "SIZE",
