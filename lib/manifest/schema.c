@@ -138,6 +138,9 @@ static int unknown_key(struct load *load, const struct yaml_node *key, enum entr
     const char *names[ENTRY_KEY_COUNT];
     char shown[SHOWN_BYTES];
     size_t count = 0;
+    if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0)
+        return diagnose_error(load, key, NULL, e,
+                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
     for (int i = 0; i < ENTRY_KEY_COUNT; i++)
         if (schema_allows((enum entry_key)i, context))
             names[count++] = fields[i].key;

@@ -210,9 +210,13 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
             return diagnose_error(reader->load, key, "indent it below `software:`", e,
                                   "\"%s\" belongs under \"software\"", key->text);
         }
-    if (text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL)
+    bool is_merge = strcmp(key->text, "<<") == 0; /* one that was not merged: it may have held software */
+    if (!is_merge && text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL)
         return 0;
     reader->has_errors = true;
+    if (is_merge)
+        return diagnose_error(reader->load, key, NULL, e,
+                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
     return diagnose_error(reader->load, key, NULL, e, "unknown key \"%s\": did you mean \"software\"?",
                           key->text);
 }

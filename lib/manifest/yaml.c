@@ -203,6 +203,15 @@ static bool is_merge_key(const struct yaml_node *key)
     return key->kind == YAML_SCALAR && key->length == 2 && key->is_plain && strcmp(key->text, "<<") == 0;
 }
 
+/* A mapping, or a list of mappings. */
+static bool can_be_merged(const struct yaml_node *value)
+{
+    for (size_t i = 0; value->kind == YAML_SEQUENCE && i < value->count; i++)
+        if (value->items[i]->kind != YAML_MAPPING)
+            return false;
+    return value->kind != YAML_SCALAR;
+}
+
 struct pairs {
     struct yaml_pair *items;
     size_t count, capacity;
@@ -220,9 +229,6 @@ static bool has_key(const struct pairs *pairs, size_t count, const char *key)
 static int merge_mapping(struct reader *reader, struct yaml_node *into, struct pairs *pairs,
                          const struct yaml_node *from, struct err *e)
 {
-    if (from->kind != YAML_MAPPING)
-        return fail_at(reader, (size_t)from->line - 1, (size_t)from->column - 1, e,
-                       "\"<<\" takes a mapping, or a list of mappings");
     size_t own = pairs->count;
     /* Each key is compared with each: counted, so that the limit on nodes bounds the time as well. */
     if (count_nodes(reader, from->size + from->count * own / 16, e) < 0)
@@ -262,10 +268,8 @@ static int read_pair(struct reader *reader, int depth, struct yaml_node *mapping
         read_node(reader, depth + 1, &value, e) < 0)
         return -1;
     mapping->size += key->size + value->size;
-    if (is_merge_key(key)) {
-        if (*merged != NULL)
-            return fail_at(reader, (size_t)key->line - 1, (size_t)key->column - 1, e,
-                           "\"<<\" stands there twice: write one, with a list of mappings");
+    /* A second one, or one that takes nothing, stays a key like others: whose section it is in complains. */
+    if (*merged == NULL && is_merge_key(key) && can_be_merged(value)) {
         *merged = value;
         return 0;
     }

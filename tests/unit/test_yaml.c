@@ -156,7 +156,6 @@ static void test_problems_have_places(void **state)
         {"a: *b\n", 0, 1, 4, "no anchor"},
         {"a: &a [*a]\n", 0, 1, 8, "contains it"},
         {"a: b\n--- \nc: d\n", 0, 3, 1, "second document"},
-        {"<<: b\n", 0, 1, 5, "takes a mapping"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct parsed parsed =
