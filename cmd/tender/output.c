@@ -147,7 +147,8 @@ void output_progress(void *context, const struct fetch_progress *progress)
     describe_progress(output, progress, now_ms, line, sizeof line);
     if (output->error_is_terminal && !output->log_as_json) {
         size_t length = bytes_that_fit(line, terminal_width(STDERR_FILENO) - 1);
-        fprintf(stderr, "\r\033[K%.*s", (int)length, line);
+        char shown[sizeof line];
+        fprintf(stderr, "\r\033[K%s", text_printable(line, length, '?', shown, sizeof shown));
         fflush(stderr);
         output->progress_is_shown = true;
     } else {
@@ -207,5 +208,13 @@ int output_report(const struct settings *settings, const struct run_report *repo
 void output_error(const struct err *e)
 {
     char text[ERR_TEXT_BYTES + ERR_FILE_BYTES + 32];
-    fprintf(stderr, "tender: %s\n", err_format(e, text, sizeof text));
+    const char *rest = err_format(e, text, sizeof text);
+    fputs("tender: ", stderr);
+    for (bool is_last = false; !is_last;) {
+        char line[sizeof text];
+        size_t length = strcspn(rest, "\n");
+        is_last = rest[length] == '\0';
+        fprintf(stderr, "%s\n", text_printable(rest, length, '?', line, sizeof line));
+        rest += length + 1;
+    }
 }

@@ -1,5 +1,6 @@
 /* Words, sizes and first lines: what messages and look-ups are made of. */
 #include "base/text.h"
+#include "base/attributes.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,10 +142,31 @@ void text_mark_cut(char *text, size_t size)
     memcpy(text + end, ellipsis, sizeof ellipsis);
 }
 
-/* C0 and C1 controls and DEL: what makes a terminal do things. */
-static bool is_control(const unsigned char *text, size_t sequence)
+bool text_character_deceives(unsigned character)
 {
-    return text[0] < 0x20 || text[0] == 0x7F || (sequence == 2 && text[0] == 0xC2 && text[1] < 0xA0);
+    static const struct {
+        unsigned first, last;
+    } ranges[] = {
+        {0x00, 0x1F},     {0x7F, 0x9F}, /* C0, DEL, C1 */
+        {0x061C, 0x061C},               /* Arabic letter mark */
+        {0x200E, 0x200F},               /* left-to-right and right-to-left mark */
+        {0x2028, 0x202E},               /* line and paragraph separator, embeddings and overrides */
+        {0x2066, 0x2069},               /* isolates */
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++)
+        if (character >= ranges[i].first && character <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* The character of a valid sequence. */
+static unsigned decode(const unsigned char *text, size_t sequence)
+{
+    static const unsigned masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    unsigned character = text[0] & masks[sequence];
+    for (size_t i = 1; i < sequence; i++)
+        character = character << 6 | (text[i] & 0x3Fu);
+    return character;
 }
 
 const char *text_printable(const char *text, size_t length, char instead, char *out, size_t size)
@@ -160,7 +182,7 @@ const char *text_printable(const char *text, size_t length, char instead, char *
             continue;
         }
         size_t sequence = utf8_sequence(at, length - i);
-        bool is_good = sequence > 0 && !is_control(at, sequence);
+        bool is_good = sequence > 0 && !text_character_deceives(decode(at, sequence));
         size_t needed = is_good ? sequence : 1;
         if (used + needed >= size) {
             /* What was copied so far fills up to the place where the ellipsis goes. */

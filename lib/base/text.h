@@ -24,9 +24,12 @@ const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES]);
 /* Copies at most size - 1 bytes of printable text: the first line that is not blank, what is no UTF-8 and
  * control characters as '?', cut with "…" if it does not fit. The result is valid UTF-8. */
 const char *text_first_line(const char *text, size_t length, char *out, size_t size);
-/* Copies `length` bytes as text that a terminal and a JSON writer can take: control characters (line ends
- * too) and bytes that are no UTF-8 become `instead`; cut with "…" if it does not fit into `size`. Returns
- * out. */
+/* What makes a terminal do things, or shows a text in another order than it has: the controls C0, C1 and DEL,
+ * line and paragraph separators, and the controls of writing direction (Unicode UAX 9). */
+bool text_character_deceives(unsigned character);
+/* Copies `length` bytes as text that a terminal and a JSON writer can take: characters that deceive (line
+ * ends too) and bytes that are no UTF-8 become `instead`; cut with "…" if it does not fit into `size`.
+ * Returns out. */
 const char *text_printable(const char *text, size_t length, char instead, char *out, size_t size);
 /* Ends a text that did not fit into its `size` bytes with "…" (where that fits), not in the middle of a
  * character. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { URL_LONGEST_BYTES = 8192 };
+enum { URL_LONGEST_BYTES = 8192, PORT_LARGEST = 65535 };
 
 struct parts {
     const char *scheme;
@@ -217,10 +217,29 @@ const char *url_file_name(const char *url, char *out, size_t size)
     return text_printable(decoded, used, '_', out, size);
 }
 
+/* No port, "host:" (RFC 3986 3.2.3 allows it), or 1 to 65535. */
+static bool has_good_port(const struct parts *parts)
+{
+    const char *end = parts->host + parts->host_length;
+    const char *bracket = memrchr(parts->host, ']', parts->host_length);
+    const char *from = bracket != NULL ? bracket : parts->host;
+    const char *colon = memchr(from, ':', (size_t)(end - from));
+    if (colon == NULL || colon + 1 == end)
+        return true;
+    long port = 0;
+    for (const char *digit = colon + 1; digit < end; digit++) {
+        if (!isdigit((unsigned char)*digit) || port > PORT_LARGEST)
+            return false;
+        port = port * 10 + (*digit - '0');
+    }
+    return port >= 1 && port <= PORT_LARGEST;
+}
+
 bool url_is_http(const char *url)
 {
     struct parts parts;
-    if (!split(url, &parts) || parts.host_length == 0 || parts.host[0] == ':' || is_ambiguous(&parts))
+    if (!split(url, &parts) || parts.host_length == 0 || parts.host[0] == ':' || is_ambiguous(&parts) ||
+        !has_good_port(&parts))
         return false;
     return scheme_is(&parts, "http") || scheme_is(&parts, "https");
 }

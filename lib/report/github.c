@@ -6,21 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANNOTATIONS_MAX = 10 };
+enum { ANNOTATIONS_MAX = 10, LINE_BYTES = 8192 };
 
 /* Bytes that would end a command's text, and, in a property, those that separate properties. */
-static void put_escaped(struct page *page, const char *text, bool is_property)
+static void put_line(struct page *page, const char *line, bool is_property)
 {
     static const char hex[] = "0123456789ABCDEF";
-    for (; text != NULL && *text != '\0' && !page->failed; text++) {
+    for (const char *text = line; *text != '\0' && !page->failed; text++) {
         unsigned char byte = (unsigned char)*text;
         bool is_special =
             byte == '%' || byte == '\r' || byte == '\n' || (is_property && (byte == ':' || byte == ','));
         const char escape[] = {'%', hex[byte >> 4], hex[byte & 15]};
-        const char plain = byte < 0x20 || byte == 0x7F ? '?' : (char)byte;
+        const char plain = (char)byte;
         if (is_special ? buf_add(page->out, escape, sizeof escape, page->e) < 0
                        : buf_add(page->out, &plain, 1, page->e) < 0)
             page->failed = true;
+    }
+}
+
+/* Line ends are escaped, everything else is made fit to be shown. */
+static void put_escaped(struct page *page, const char *text, bool is_property)
+{
+    while (text != NULL && *text != '\0') {
+        char line[LINE_BYTES];
+        size_t length = strcspn(text, "\r\n");
+        put_line(page, text_printable(text, length, '?', line, sizeof line), is_property);
+        text += length;
+        for (; *text == '\r' || *text == '\n'; text++)
+            put_line(page, *text == '\r' ? "\r" : "\n", is_property);
     }
 }
 

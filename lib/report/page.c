@@ -109,7 +109,7 @@ static void put_clean(struct page *page, const char *text, size_t length)
     while (text < end) {
         unsigned character;
         size_t size = decode(text, &character);
-        if (character < 0x20 || (character >= 0x7F && character < 0xA0))
+        if (text_character_deceives(character))
             put(page, "?", 1);
         else if (character == 0xFFFD)
             put(page, "\xEF\xBF\xBD", 3);

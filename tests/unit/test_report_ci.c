@@ -31,7 +31,7 @@ static struct diagnostic some[] = {
      .advice = "mend it"},
     {.severity = DIAGNOSTIC_ERROR,
      .place = {.file = "teams/a: b, 50%é.yml", .line = 7},
-     .text = "bad\x1b[31m",
+     .text = "bad\x1b[31m\xe2\x80\xae",
      .excerpt = "  url: x"},
     {.severity = DIAGNOSTIC_ERROR, .place = {.file = "tender.yml"}, .text = "unknown setting"},
     {.severity = DIAGNOSTIC_ERROR, .text = "no team's name matches \"x\""},
@@ -79,7 +79,7 @@ static void test_github(void **state)
     struct buf out;
     write_as("github", &desired, &out);
     assert_string_equal(buf_text(&out),
-                        "::error file=teams/a%3A b%2C 50%25é.yml,line=7,title=manifest-error::bad?[31m\n"
+                        "::error file=teams/a%3A b%2C 50%25é.yml,line=7,title=manifest-error::bad?[31m?\n"
                         "::error file=tender.yml,title=settings-error::unknown setting\n"
                         "::error title=manifest-error::no team's name matches \"x\"\n"
                         "::warning file=teams/a.yml,line=3,col=5,title=manifest-warning::100 %25 odd: a, "

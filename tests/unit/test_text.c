@@ -58,6 +58,17 @@ static void test_printable(void **state)
     char out[16];
     assert_string_equal(text_printable("a\nb", 3, '_', out, sizeof out), "a_b");
     assert_string_equal(text_printable("\xff\xfe", 2, '?', out, sizeof out), "??");
+    static const char *const deceiving[] = {"\x1b",         "\x7f",         "\xc2\x80",     "\xc2\x9b",
+                                            "\xc2\x9f",     "\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f",
+                                            "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa", "\xe2\x80\xae",
+                                            "\xe2\x81\xa6", "\xe2\x81\xa9"};
+    for (size_t i = 0; i < ARRAY_LENGTH(deceiving); i++)
+        assert_string_equal(text_printable(deceiving[i], strlen(deceiving[i]), '?', out, sizeof out), "?");
+    static const char *const harmless[] = {"\xc2\xa0",     "\xd8\x9b",     "\xe2\x80\x8d", "\xe2\x80\x90",
+                                           "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x81\xaa"};
+    for (size_t i = 0; i < ARRAY_LENGTH(harmless); i++)
+        assert_string_equal(text_printable(harmless[i], strlen(harmless[i]), '?', out, sizeof out),
+                            harmless[i]);
     assert_string_equal(text_printable("a\xe2\x80", 3, '?', out, sizeof out), "a??");
     assert_true(text_is_utf8(out, strlen(out), NULL));
 }

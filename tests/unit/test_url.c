@@ -183,6 +183,20 @@ static void test_is_http(void **state)
         {"https://exa mple.com/", false},
         {"https://a\\b/", false},
         {"https://a@/", false},
+        {"https://example.com:1/", true},
+        {"https://example.com:65535", true},
+        {"https://example.com:00443/", true},
+        {"https://example.com:/a", true},
+        {"https://[::1]:8443/a", true},
+        {"https://[::1]/a", true},
+        {"https://u:p@example.com:8443/a", true},
+        {"https://example.com:0/", false},
+        {"https://example.com:65536/", false},
+        {"https://example.com:99999/", false},
+        {"https://example.com:18446744073709551697/", false},
+        {"https://example.com:80a/", false},
+        {"https://example.com:-1/", false},
+        {"https://[::1]:99999/", false},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
         assert_int_equal(url_is_http(cases[i].url), cases[i].expected);
