@@ -51,7 +51,7 @@ struct name_rows {
 struct title_rows {
     struct observed_title *items; /* those that the team can install */
     size_t count, capacity;
-    size_t row_count; /* rows read, with those that were left out */
+    size_t row_count;     /* rows read, with those that were left out */
     size_t unclear_count; /* left out: neither a package nor an app */
 };
 struct catalogue_app {

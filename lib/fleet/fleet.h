@@ -44,6 +44,10 @@ int fleet_read_details(struct fleet *fleet, const struct fleet_title_request *re
 int fleet_read_setup_experience(struct fleet *fleet, struct observed_team *team, struct arena *arena,
                                 struct err *e) MUST_CHECK;
 
+/* The same before planning: a failure is the team's `setup_error`; -1 only for what is fatal for the run. */
+int fleet_observe_setup_experience(struct fleet *fleet, struct observed_team *team, struct arena *arena,
+                                   struct err *e) MUST_CHECK;
+
 /* Time per kind of call, for the report. */
 int fleet_statistics(const struct fleet *fleet, struct arena *arena, struct call_statistics **out,
                      size_t *count, struct err *e) MUST_CHECK;

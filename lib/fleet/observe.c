@@ -71,14 +71,21 @@ static int read_version(struct fleet *fleet, struct arena *arena, const char **v
     return 0;
 }
 
-/* A team whose list can't be read has an error; what is fatal for the run is returned. */
-static int note_trouble(struct fleet *fleet, struct observed_team *team, const struct err *trouble,
-                        struct arena *arena, struct err *e)
+/* What is fatal for the run is returned; else `*out` says why something could not be read. */
+static int note(struct fleet *fleet, const struct err *trouble, const char **out, struct arena *arena,
+                struct err *e)
 {
     if (trouble->class == ERR_MEMORY || trouble->class == ERR_INTERRUPTED || fleet_is_locked_out(fleet))
         return err_set(e, trouble->class, "%s", trouble->text);
-    team->error = arena_strdup(arena, trouble->text, e);
-    return team->error == NULL ? -1 : 0;
+    *out = arena_strdup(arena, trouble->text, e);
+    return *out == NULL ? -1 : 0;
+}
+
+/* A team whose list can't be read has an error. */
+static int note_trouble(struct fleet *fleet, struct observed_team *team, const struct err *trouble,
+                        struct arena *arena, struct err *e)
+{
+    return note(fleet, trouble, &team->error, arena, e);
 }
 
 /* The first page says it all for most teams; where it does not, the list is read again in its pages. */
@@ -210,20 +217,31 @@ static int read_lists(struct fleet *fleet, const char *const *wanted, size_t cou
     return result;
 }
 
+/* Without the labels, only what names one has to wait. */
+static int read_labels(struct fleet *fleet, struct observed *out, struct arena *arena, struct err *e)
+{
+    struct name_rows labels = {.items = NULL};
+    struct err trouble;
+    err_init(&trouble);
+    if (fleet_list_labels(fleet, arena, &labels, &trouble) == 0) {
+        out->labels = (struct string_list){.is_set = true, .count = labels.count, .items = labels.items};
+        return 0;
+    }
+    return note(fleet, &trouble, &out->labels_error, arena, e);
+}
+
 int fleet_observe(struct fleet *fleet, const char *const *wanted_teams, size_t wanted_count,
                   struct arena *arena, struct observed *out, struct err *e)
 {
     struct observed result = {.server_version = "", .role = "", .is_read = true};
     struct fleet_user user;
     struct team_rows teams = {.items = NULL};
-    struct name_rows labels = {.items = NULL};
     if (fleet_get_user(fleet, arena, &user, e) < 0 ||
         read_version(fleet, arena, &result.server_version, e) < 0 ||
-        fleet_list_teams(fleet, arena, &teams, e) < 0 || fleet_list_labels(fleet, arena, &labels, e) < 0)
+        fleet_list_teams(fleet, arena, &teams, e) < 0)
         return -1;
     result.role = user.global_role;
-    result.labels = (struct string_list){.is_set = true, .count = labels.count, .items = labels.items};
-    if (make_teams(&teams, arena, &result, e) < 0 ||
+    if (read_labels(fleet, &result, arena, e) < 0 || make_teams(&teams, arena, &result, e) < 0 ||
         read_lists(fleet, wanted_teams, wanted_count, &result, arena, e) < 0 ||
         read_catalogues(fleet, &result, arena, e) < 0)
         return -1;
@@ -296,6 +314,16 @@ static bool has_platform(const struct observed_team *team, const char *platform)
         if (text_equal(team->titles[i].platform, platform))
             return true;
     return false;
+}
+
+int fleet_observe_setup_experience(struct fleet *fleet, struct observed_team *team, struct arena *arena,
+                                   struct err *e)
+{
+    struct err trouble;
+    err_init(&trouble);
+    if (fleet_read_setup_experience(fleet, team, arena, &trouble) == 0)
+        return 0;
+    return note(fleet, &trouble, &team->setup_error, arena, e);
 }
 
 int fleet_read_setup_experience(struct fleet *fleet, struct observed_team *team, struct arena *arena,

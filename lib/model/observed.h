@@ -44,9 +44,11 @@ struct observed_team {
     const char *error; /* why its software could not be read; NULL if it was */
     size_t title_count;
     struct observed_title *titles;
-    size_t
-        unclear_count; /* rows of its list that are neither a package nor an app: maybe software that this
-                        * version does not understand, so no call that replaces the team's set may be sent */
+    /* Rows of its list that are neither a package nor an app: maybe software that this version does not
+     * understand, so no call that replaces the team's set may be sent. */
+    size_t unclear_count;
+    const char
+        *setup_error; /* why its set-up experience could not be looked up; NULL: it was, or was not asked */
 };
 
 struct observed {
@@ -55,7 +57,8 @@ struct observed {
     bool is_read;               /* false: no server was asked (show, validate, fetch) */
     size_t team_count;
     struct observed_team *teams; /* those that /teams named, and no team */
-    struct string_list labels;
+    struct string_list labels;   /* not set: not read */
+    const char *labels_error;    /* why; NULL if they were read */
 };
 
 /* The row of the list as one digest: differs if anything in the list about this title changed. */

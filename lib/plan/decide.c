@@ -197,6 +197,13 @@ static int decide_without_server(const struct planner *planner, const struct tea
     return 0;
 }
 
+static int decide_labels_unread(const struct planner *planner, struct plan_item *item, struct err *e)
+{
+    const char *why = arena_printf(planner->arena, e, "it names labels, and Fleet's could not be read: %s",
+                                   planner->input->observed->labels_error);
+    return why == NULL ? -1 : settle(item, PLAN_WAITING, REASON_LABEL_MISSING, why);
+}
+
 int decide_package(const struct planner *planner, const struct team_work *work, struct candidate *candidate,
                    struct err *e)
 {
@@ -209,6 +216,8 @@ int decide_package(const struct planner *planner, const struct team_work *work, 
         return settle(candidate->item, PLAN_BLOCKED, REASON_NOT_SUPPORTED,
                       "the team has this title as a Fleet-maintained app; putting a package in its place is "
                       "not supported yet");
+    if (candidate->wish->labels.count > 0 && planner->input->observed->labels_error != NULL)
+        return decide_labels_unread(planner, candidate->item, e);
     const char *label = missing_label(planner->input->observed, candidate->wish);
     if (label != NULL)
         return decide_missing_label(planner, candidate->item, label, e);

@@ -91,6 +91,18 @@ static int guard_in_use(const struct planner *planner, const struct team_work *w
     return 0;
 }
 
+static int guard_setup_unknown(const struct planner *planner, const struct team_work *work, const char **out,
+                               struct err *e)
+{
+    const struct observed_team *observed = work->team->observed;
+    if (observed == NULL || observed->setup_error == NULL)
+        return 0;
+    *out =
+        arena_printf(planner->arena, e, "whether the set-up experience uses them could not be looked up: %s",
+                     observed->setup_error);
+    return *out == NULL ? -1 : 0;
+}
+
 static int guard_team_limit(const struct planner *planner, const struct team_work *work, const char **out,
                             struct err *e)
 {
@@ -117,7 +129,8 @@ static int guard_empty(const struct planner *planner, const struct team_work *wo
 }
 
 static int (*const guards[])(const struct planner *, const struct team_work *, const char **,
-                             struct err *) = {guard_untold, guard_in_use, guard_team_limit, guard_empty};
+                             struct err *) = {guard_untold, guard_in_use, guard_setup_unknown,
+                                              guard_team_limit, guard_empty};
 
 static int withhold(const struct planner *planner, struct plan_team *team, const char *why, struct err *e)
 {

@@ -225,7 +225,7 @@ static int read_details(struct run *run, struct err *e)
         const struct desired_team *desired = desired_for(run, team);
         if (desired != NULL && team->error == NULL && team->title_count > 0 &&
             needs_setup_experience(run, desired) &&
-            fleet_read_setup_experience(run->fleet, team, run->arena, e) < 0)
+            fleet_observe_setup_experience(run->fleet, team, run->arena, e) < 0)
             return -1;
     }
     struct wanted_details *wanted = NULL;

@@ -134,6 +134,32 @@ class ServerFaults(support.EndToEnd):
             self.assert_status(result, FAILED)
             self.assertIn(missing, result.stdout + result.stderr)
 
+    def test_reads_that_fail_concern_their_own_only(self):
+        """G1: the labels stop what names one; the set-up experience of one team withholds that team's removals."""
+        world = self.world()
+        world.team("Workstations", pinned(ALPHA), pinned(BETA))
+        world.team("Servers", pinned(ALPHA), pinned(BETA))
+        self.assert_status(world.tender("apply"), DONE)
+        page = {"do": "status", "status": 502, "body": PAGE, "content_type": "text/html"}
+        world.restart({"api": [{"method": "GET", "path": "/labels*", **page}, {"method": "GET", "path": "/labels/summary", **page}]})
+        world.team("Workstations", {**pinned(ALPHA), "labels_include_any": ["Debian boxes"]}, {**pinned(BETA), "self_service": True})
+        world.team("Servers", {**pinned(ALPHA), "self_service": True}, pinned(BETA))
+        result = world.tender("apply", TENDER_RETRY_ATTEMPTS="1")
+        self.assert_status(result, PARTIAL)
+        self.assertEqual(result.outcomes("Workstations"), {ALPHA: "waiting", BETA: "updated"})
+        self.assertEqual(result.outcomes("Servers"), {ALPHA: "updated", BETA: "unchanged"})
+        for fault in (page, {"do": "status", "status": 403, "body": {"message": "Forbidden", "errors": [{"name": "base", "reason": "forbidden"}]}}):
+            world.restart({"api": [{"method": "GET", "path": "/setup_experience/software", "nth": 1, **fault}]})
+            world.team("Workstations", pinned(ALPHA))
+            world.team("Servers", pinned(ALPHA))
+            result = world.tender("apply", "--prune", TENDER_RETRY_ATTEMPTS="1")
+            self.assert_status(result, PARTIAL)
+            self.assertEqual(len([team for team in ("Workstations", "Servers") if "beta" in world.titles(team)]), 1, result.stdout)
+            world.restart()
+            for team in ("Workstations", "Servers"):
+                world.team(team, pinned(ALPHA), pinned(BETA))
+            self.assert_status(world.tender("apply"), DONE)
+
     def test_batch_that_stays_at_processing(self):
         """R12: the id says processing for ever; the team itself tells."""
         world, result = self.apply_with({"method": "POST", "path": "/software/batch", "nth": 1, "do": "apply-then-stuck"},
