@@ -2,6 +2,7 @@
  * repository is loaded with each allocation failing in turn. */
 #include "failing_alloc.h"
 #include "manifest/manifest.h"
+#include "manifest_archive.h"
 #include "repository/repository.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+enum { FAULTS = 18 };
 
 static int read_file(void *context, const char *path, struct buf *out, struct err *e)
 {
@@ -150,12 +153,73 @@ static void test_arena_is_too_small(void **state)
     print_message("%zu sizes were too small\n", failures);
 }
 
+/* Every way of complaining: over several files, with advice, with the places of others, out of the YAML. */
+static const char faulty[] =
+    "== teams/a.yml\nname: Ä\ncontrols:\n  path: ../lib/controls.yml\nsoftware:\n  packages:\n"
+    "    - path: ../lib/p.yml\n    - path: ../lib/none.yml\n    - path: lib/p.yml\n    - url: $NOT_SET/x\n"
+    "      colour: red\n      labels_include_any: []\n      self_service: 'true'\n    - url: |\n        x\n"
+    "    - path: ../Lib/s.sh\n  fleet_maintained_apps:\n    - slug: x/macos\n    - version: 1\n"
+    "== teams/b.yml\nname: a\nsoftware:\n  packages:\n    - path: ../lib/p.yml\n    - path: ../lib/none.yml\n"
+    "== teams/c.yml\nname: C\nsoftware:\n\tpackages:\n"
+    "== teams/d.yml\nname: D\nsofware:\n"
+    "== lib/p.yml\n- url: https://p.example.com/a.deb\n  install_script: {path: missing.sh}\n"
+    "- url: https://p.example.com/b.exe\n"
+    "== lib/controls.yml\nsetup_experience:\n  software:\n    - package_path: p.yml\n    - app_store_id: 1\n"
+    "== lib/s.sh\n#!/bin/sh\necho $FLEET_SECRET_X\n";
+
+/* Loads it, out of an arena of `size` bytes. */
+static int load_faulty(size_t size, size_t *diagnostics, struct err *e)
+{
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(size);
+    struct archive archive;
+    struct desired desired = {.team_count = 0};
+    if (arena == NULL)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    archive_read(&archive, faulty, sizeof faulty - 1);
+    const struct manifest_source source = archive_source(&archive);
+    const struct manifest_options manifest = {
+        .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable};
+    int result = manifest_load(&source, &manifest, arena, &desired, e);
+    *diagnostics = desired.diagnostic_count;
+    return result;
+}
+
+static void test_complaining_without_memory(void **state)
+{
+    (void)state;
+    struct err e;
+    size_t diagnostics = 0;
+    size_t failures = 0;
+    for (size_t size = 16;; size += 16, failures++) {
+        err_init(&e);
+        if (load_faulty(size, &diagnostics, &e) == 0)
+            break;
+        assert_int_equal(e.class, ERR_MEMORY);
+        assert_int_equal(diagnostics, 0);
+    }
+    assert_true(failures > 500);
+    assert_int_equal(diagnostics, FAULTS);
+    failing_alloc_start(0, false);
+    assert_int_equal(load_faulty(1 << 24, &diagnostics, &e), 0);
+    long total = failing_alloc_stop();
+    for (long nth = 1; nth <= total; nth++) {
+        err_init(&e);
+        failing_alloc_start(nth, false);
+        int result = load_faulty(1 << 24, &diagnostics, &e);
+        failing_alloc_stop();
+        if (result != -1 || e.class != ERR_MEMORY)
+            fail_msg("allocation %ld: %d, %s: %s", nth, result, err_class_name(e.class), e.text);
+    }
+    print_message("%zu sizes were too small; %ld allocations failed in turn\n", failures, total);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_example_is_sound),
         cmocka_unit_test(test_each_allocation_fails),
         cmocka_unit_test(test_arena_is_too_small),
+        cmocka_unit_test(test_complaining_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
