@@ -79,6 +79,28 @@ static void write_limited(struct json_writer *writer, const char *type, size_t m
     write_close(writer, '}');
 }
 
+static void write_limited_pattern(struct json_writer *writer, const char *pattern, size_t most)
+{
+    types_refer(writer, NULL, "variable");
+    write_open(writer, NULL, '{');
+    write_text(writer, "type", "string");
+    write_text(writer, "pattern", pattern);
+    write_number(writer, "maxLength", (int64_t)most);
+    write_close(writer, '}');
+}
+
+static void write_limited_list(struct json_writer *writer, const char *type, size_t most)
+{
+    write_open(writer, NULL, '{');
+    write_text(writer, "type", "array");
+    write_open(writer, "items", '{');
+    write_open(writer, "anyOf", '[');
+    write_limited(writer, type, most);
+    write_close(writer, ']');
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
 static void write_words(struct json_writer *writer, const char *const *words)
 {
     types_refer(writer, NULL, "variable");
@@ -93,26 +115,24 @@ static void write_field(struct json_writer *writer, enum entry_key key)
     types_property_begin(writer, field->key, descriptions[key]);
     switch (field->type) {
     case TYPE_PATH:
-        types_refer(writer, NULL, "variable");
         if (key == KEY_PATH)
-            types_pattern(writer, NULL, package_path);
+            write_limited_pattern(writer, package_path, field->max);
         else
             write_limited(writer, "word", field->max);
         break;
     case TYPE_TEXT:
         if (key == KEY_PLATFORM)
             write_words(writer, platforms);
-        else if (key == KEY_SLUG) {
-            types_refer(writer, NULL, "variable");
-            types_pattern(writer, NULL, "/");
-        } else
+        else if (key == KEY_SLUG)
+            write_limited_pattern(writer, "/", field->max);
+        else
             write_limited(writer, key == KEY_APP_STORE_ID ? "word" : "text", field->max);
         break;
     case TYPE_URL:
         write_limited(writer, "url", field->max);
         break;
     case TYPE_URLS:
-        types_list(writer, NULL, "url");
+        write_limited_list(writer, "url", field->max);
         break;
     case TYPE_DIGEST:
         types_refer(writer, NULL, "digest");
