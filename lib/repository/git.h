@@ -1,4 +1,4 @@
-/* Inside lib/repository: what its three git files share. The only files that know libgit2. */
+/* Inside lib/repository: what its git files share. The only files that know libgit2. */
 #ifndef TENDER_REPOSITORY_GIT_H
 #define TENDER_REPOSITORY_GIT_H
 
@@ -21,10 +21,13 @@ enum fetch_result {
     FETCH_FATAL,       /* stopped by a signal, or out of memory */
 };
 
-/* Brings heads, tags and HEAD (as refs/tender/HEAD) of options->url into the bare repository. `e` is filled
- * unless FETCH_DONE. */
-enum fetch_result git_fetch(git_repository *repository, const struct repository_options *options,
-                            struct err *e);
+/* Brings heads, tags and HEAD (as refs/tender/HEAD) of options->url into the bare repository `mirror`, in a
+ * child process that ends with this call: by itself, or killed at options' limits in time or when a stop is
+ * asked for. Handles of the mirror that are open do not all see what is new. `e` is filled unless FETCH_DONE.
+ */
+enum fetch_result git_fetch(const char *mirror, const struct repository_options *options, struct err *e);
+/* The same here and now, without a limit in time: only for git_child.c. */
+enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e);
 
 /* The commit that `revision` names: an id or its first 7 digits or more, a branch, a tag, a full reference;
  * NULL: the remote's HEAD (in a folder: its own). Returns libgit2's codes: GIT_ENOTFOUND only where there is

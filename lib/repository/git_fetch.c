@@ -1,5 +1,5 @@
-/* From a remote Git server into the bare mirror, with libgit2's own transports: credentials, limits in time,
- * and errors that name no secret. */
+/* From a remote Git server into the bare mirror, with libgit2's own transports: credentials, and errors that
+ * name no secret. Runs in a child process; git_child.c keeps the limits in time. */
 #include "base/files.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -13,8 +13,6 @@ enum { KEY_FILES = 3 };
 
 struct watch {
     const struct repository_options *options;
-    int64_t deadline_ms; /* monotonic; 0: none */
-    bool timed_out;
     bool asked_password;
     bool asked_agent;
     int next_key;
@@ -102,15 +100,10 @@ int git_fail(const struct repository_options *options, const char *context, stru
 }
 
 /* What libgit2 asks between reads: whether to go on. */
-static int keep_going(struct watch *watch)
+static int keep_going(const struct watch *watch)
 {
-    const struct repository_options *options = watch->options;
-    if (options->stop != NULL && *options->stop)
-        return GIT_EUSER;
-    if (watch->deadline_ms == 0)
-        return 0;
-    watch->timed_out = options->clock->monotonic_ms(options->clock->context) > watch->deadline_ms;
-    return watch->timed_out ? GIT_EUSER : 0;
+    const bool *stop = watch->options->stop;
+    return stop != NULL && *stop ? GIT_EUSER : 0;
 }
 
 static int on_progress(const git_indexer_progress *progress, void *payload)
@@ -187,7 +180,6 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
     const struct repository_options *options = watch->options;
     char url[URL_TEXT_BYTES];
     char reason[GIT_TEXT_BYTES];
-    char duration[CLOCK_TEXT_BYTES];
     const git_error *last = git_error_last();
     int klass = last == NULL ? GIT_ERROR_NONE : last->klass;
     url_redact(options->url, url, sizeof url);
@@ -199,11 +191,6 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
     if (klass == GIT_ERROR_NOMEMORY) {
         err_fill(e, ERR_MEMORY, "out of memory while %s was fetched", url);
         return FETCH_FATAL;
-    }
-    if (watch->timed_out) {
-        err_fill(e, ERR_REPOSITORY, "can't fetch %s: not done after %s; the limit is repository-timeout", url,
-                 clock_duration_text(options->timeout_ms, duration));
-        return FETCH_UNREACHABLE;
     }
     if (code == GIT_EAUTH) {
         /* libgit2 gives no reason of its own here: what it said last is about something else. */
@@ -230,12 +217,9 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
     return is_mirror_trouble(klass) ? FETCH_MIRROR_BAD : FETCH_UNREACHABLE;
 }
 
-enum fetch_result git_fetch(git_repository *repository, const struct repository_options *options,
-                            struct err *e)
+enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e)
 {
     struct watch watch = {.options = options};
-    if (options->timeout_ms > 0)
-        watch.deadline_ms = options->clock->monotonic_ms(options->clock->context) + options->timeout_ms;
     /* HEAD by a name of its own: it may be detached, or its branch may be renamed later. */
     char heads[] = "+refs/heads/*:refs/heads/*";
     char tags[] = "+refs/tags/*:refs/tags/*";
@@ -256,16 +240,16 @@ enum fetch_result git_fetch(git_repository *repository, const struct repository_
      * which a loop would feel after some days. */
     git_remote_create_options create;
     git_remote_create_options_init(&create, GIT_REMOTE_CREATE_OPTIONS_VERSION);
-    create.repository = repository;
     create.flags = GIT_REMOTE_CREATE_SKIP_INSTEADOF | GIT_REMOTE_CREATE_SKIP_DEFAULT_FETCHSPEC;
     git_error_clear();
     git_remote *remote = NULL;
-    int code = keep_going(&watch);
+    int code = git_repository_open_bare(&create.repository, mirror);
     if (code == 0)
         code = git_remote_create_with_opts(&remote, options->url, &create);
     if (code == 0)
         code = git_remote_fetch(remote, &refspecs, &fetch, NULL);
     enum fetch_result result = code == 0 ? FETCH_DONE : explain(&watch, code, e);
     git_remote_free(remote);
+    git_repository_free(create.repository);
     return result;
 }

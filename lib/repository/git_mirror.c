@@ -18,6 +18,7 @@ struct mirror {
     char path[PATH_MAX];  /* the bare repository */
     char aside[PATH_MAX]; /* where a damaged one goes */
     int lock;             /* -1: not held */
+    bool is_new;          /* made in this run */
     git_repository *repository;
 };
 
@@ -39,6 +40,12 @@ static void mirror_done(struct mirror *mirror)
     file_close_cleanup(&mirror->lock);
 }
 
+static bool is_past_deadline(const struct repository_options *options)
+{
+    return options->deadline_monotonic_ms > 0 &&
+           options->clock->monotonic_ms(options->clock->context) >= options->deadline_monotonic_ms;
+}
+
 /* Waits for another run that is fetching, as long as a fetch may take. */
 static int lock_mirror(struct mirror *mirror, struct err *e)
 {
@@ -51,7 +58,8 @@ static int lock_mirror(struct mirror *mirror, struct err *e)
         struct err trouble = {.class = ERR_NONE};
         if (file_lock(path, &mirror->lock, &trouble) == 0)
             return 0;
-        if (trouble.class != ERR_LOCKED || (options->timeout_ms > 0 && waited_ms > options->timeout_ms))
+        if (trouble.class != ERR_LOCKED || (options->timeout_ms > 0 && waited_ms > options->timeout_ms) ||
+            is_past_deadline(options))
             return err_set(e, trouble.class, "%s", trouble.text);
         if (options->stop != NULL && *options->stop)
             return err_set(e, ERR_INTERRUPTED, "stopped by a signal while another run was fetching");
@@ -106,6 +114,7 @@ static int make_mirror(struct mirror *mirror, struct err *e)
     init.mode = 0700;
     if (git_repository_init_ext(&mirror->repository, mirror->path, &init) < 0)
         return git_fail(mirror->options, "can't make the mirror in the state directory", e);
+    mirror->is_new = true;
     return 0;
 }
 
@@ -172,15 +181,26 @@ static bool is_full_id(const char *revision)
            strspn(revision, "0123456789abcdefABCDEF") == GIT_OID_HEXSZ;
 }
 
+static enum fetch_result fetch(struct mirror *mirror, struct err *e)
+{
+    /* Opened anew behind it, whatever came of it: it was another process that wrote. */
+    git_repository_cleanup(&mirror->repository);
+    enum fetch_result result = git_fetch(mirror->path, mirror->options, e);
+    if (git_repository_open_bare(&mirror->repository, mirror->path) == 0 || result != FETCH_DONE)
+        return result;
+    (void)git_fail(mirror->options, "can't open the mirror", e);
+    return FETCH_MIRROR_BAD;
+}
+
 static enum fetch_result fetch_or_rebuild(struct mirror *mirror, struct err *e)
 {
     struct err first = {.class = ERR_NONE};
-    enum fetch_result result = git_fetch(mirror->repository, mirror->options, &first);
-    if (result == FETCH_MIRROR_BAD && !git_repository_is_empty(mirror->repository)) {
+    enum fetch_result result = fetch(mirror, &first);
+    if (result == FETCH_MIRROR_BAD && !mirror->is_new) {
         if (set_aside(mirror, first.text, e) < 0)
             return FETCH_FATAL;
         first = (struct err){.class = ERR_NONE};
-        result = git_fetch(mirror->repository, mirror->options, &first);
+        result = fetch(mirror, &first);
         if (result != FETCH_DONE && result != FETCH_FATAL)
             take_back(mirror);
     }
@@ -227,8 +247,7 @@ static int find_after_fetch(struct mirror *mirror, git_commit **commit, struct e
     const struct repository_options *options = mirror->options;
     int code = find_readable(mirror->repository, options->revision, commit);
     if (code != 0 && code != GIT_ENOTFOUND) {
-        if (set_aside(mirror, git_reason(options, reason), e) < 0 ||
-            git_fetch(mirror->repository, options, e) != FETCH_DONE)
+        if (set_aside(mirror, git_reason(options, reason), e) < 0 || fetch(mirror, e) != FETCH_DONE)
             return -1;
         code = find_readable(mirror->repository, options->revision, commit);
     }
@@ -270,7 +289,7 @@ int git_mirror_rebuild(const struct repository_options *options, const git_oid *
     CLEANUP(mirror_done) struct mirror mirror = {.options = options, .lock = -1};
     if (open_or_make(&mirror, e) < 0 || set_aside(&mirror, "an object can't be read", e) < 0)
         return -1;
-    if (git_fetch(mirror.repository, options, e) != FETCH_DONE)
+    if (fetch(&mirror, e) != FETCH_DONE)
         return -1;
     if (git_commit_lookup(commit, mirror.repository, id) < 0)
         return git_fail(options, "the commit is gone from the repository", e);

@@ -30,16 +30,18 @@ struct repository_options {
     const char *password;  /* secret: for https, or an ssh key's passphrase; NULL: none */
     const char
         *ssh_folder;    /* the key files id_ed25519, id_ecdsa, id_rsa, tried after the agent; NULL: none */
-    int64_t timeout_ms; /* of the whole fetch */
+    int64_t timeout_ms; /* of the whole fetch; 0: none */
+    int64_t deadline_monotonic_ms; /* the run's, by `clock`: no fetch goes on behind it; 0: none */
     int64_t max_file_bytes;
     const bool *stop; /* set by a signal: gives up soon; may be NULL */
     const struct clock *clock;
     const struct log *log;
 };
 
-/* Fetches into the mirror as needed and opens the revision. Where the remote can't be reached but the mirror
- * has the wished revision from before, that one is opened and repository_warning() says so and how old it is.
- * Errors: ERR_REPOSITORY with what to do next. */
+/* Fetches into the mirror as needed (in a child process, so that a silent server holds up nobody for longer
+ * than the limits) and opens the revision. Where the remote can't be reached but the mirror has the wished
+ * revision from before, that one is opened and repository_warning() says so and how old it is. Errors:
+ * ERR_REPOSITORY with what to do next. */
 struct repository *repository_open(const struct repository_options *options, struct err *e) MUST_CHECK;
 void repository_close(struct repository *repository);
 void repository_cleanup(struct repository **repository);

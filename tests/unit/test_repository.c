@@ -1,19 +1,28 @@
 /* Revisions, files and links of a mirror, a commit and a folder; what happens when the remote is away or the
  * mirror is damaged. The repositories are made here with libgit2. */
+#include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "repository/repository.h"
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <git2.h>
 #include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -538,6 +547,177 @@ static void test_secrets_and_stop(void **state)
     repository_close(NULL);
 }
 
+/* A Git server that answers with `text`, and no more; the kernel takes the connection where it is NULL. */
+struct silent_server {
+    int listener;
+    const char *text;
+    char url[64];
+    pthread_t thread;
+};
+
+static void *answer_once(void *argument)
+{
+    const struct silent_server *server = argument;
+    char request[4096];
+    int connection = accept(server->listener, NULL, NULL);
+    if (connection < 0)
+        return NULL;
+    if (read(connection, request, sizeof request) > 0)
+        (void)!write(connection, server->text, strlen(server->text));
+    while (read(connection, request, sizeof request) > 0)
+        continue; /* until the fetcher is gone */
+    close(connection);
+    return NULL;
+}
+
+static void server_start(struct silent_server *server, const char *text)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    *server =
+        (struct silent_server){.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .text = text};
+    assert_true(server->listener >= 0);
+    assert_int_equal(bind(server->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server->listener, 8), 0);
+    assert_int_equal(getsockname(server->listener, (struct sockaddr *)&address, &length), 0);
+    snprintf(server->url, sizeof server->url, "http://127.0.0.1:%d/x.git", ntohs(address.sin_port));
+    if (text != NULL)
+        assert_int_equal(pthread_create(&server->thread, NULL, answer_once, server), 0);
+}
+
+static void server_end(struct silent_server *server)
+{
+    shutdown(server->listener, SHUT_RDWR);
+    if (server->text != NULL)
+        pthread_join(server->thread, NULL);
+    close(server->listener);
+}
+
+static bool has_no_child(void)
+{
+    return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+}
+
+static int64_t now_ms(void)
+{
+    return clock_system()->monotonic_ms(NULL);
+}
+
+static bool stop_by_alarm;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    stop_by_alarm = true;
+}
+
+/* Whoever is silent, and wherever: the limit that comes first ends the fetch, and no process stays. */
+static void test_silent_server(void **state)
+{
+    struct world *world = *state;
+    static const char first_line[] =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement"
+        "\r\nContent-Length: 5000\r\n\r\n001e# service=git-upload-pack\n";
+    static const char no_headers[] = "HTTP/1.1 200 OK\r\nContent-Type: app";
+    const struct {
+        const char *text;
+        int64_t timeout_ms, deadline_ms, alarm_ms;
+        enum err_class class;
+        const char *reason;
+    } cases[] = {
+        {NULL, 300, 0, 0, ERR_REPOSITORY, "not done after 300 ms; the limit is repository-timeout"},
+        {first_line, 300, 0, 0, ERR_REPOSITORY, "the limit is repository-timeout"},
+        {no_headers, 300, 0, 0, ERR_REPOSITORY, "the limit is repository-timeout"},
+        {NULL, 60000, 300, 0, ERR_REPOSITORY, "deadline"},
+        {first_line, 0, 300, 0, ERR_REPOSITORY, "deadline"},
+        {NULL, 60000, 0, 300, ERR_INTERRUPTED, "stopped by a signal"},
+        {first_line, 60000, 60000, 300, ERR_INTERRUPTED, "stopped by a signal"},
+    };
+    signal(SIGALRM, on_alarm);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct silent_server server;
+        struct err e;
+        err_init(&e);
+        server_start(&server, cases[i].text);
+        stop_by_alarm = false;
+        int64_t started_ms = now_ms();
+        struct repository_options options = options_for(world);
+        options.url = server.url;
+        options.timeout_ms = cases[i].timeout_ms;
+        options.deadline_monotonic_ms = cases[i].deadline_ms == 0 ? 0 : started_ms + cases[i].deadline_ms;
+        options.stop = &stop_by_alarm;
+        if (cases[i].alarm_ms > 0)
+            setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = cases[i].alarm_ms * 1000}, NULL);
+        assert_null(repository_open(&options, &e));
+        if (e.class != cases[i].class || strstr(e.text, cases[i].reason) == NULL)
+            fail_msg("case %zu: %s: %s", i, err_class_name(e.class), e.text);
+        assert_in_range(now_ms() - started_ms, 300, 5000);
+        assert_true(has_no_child());
+        server_end(&server);
+    }
+}
+
+/* A server that went silent: what was fetched before is used. */
+static void test_silent_after_a_fetch(void **state)
+{
+    struct world *world = *state;
+    char mirror[MIRROR_BYTES];
+    char path[MIRROR_BYTES + 64];
+    char hex[DIGEST_HEX_BYTES];
+    struct silent_server server;
+    struct err e;
+    err_init(&e);
+    struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    find_mirror(world, mirror);
+    server_start(&server, NULL);
+    options.url = server.url;
+    options.timeout_ms = 200;
+    /* The silent server's mirror is the other one's. */
+    assert_int_equal(digest_bytes(server.url, strlen(server.url), hex, &e), 0);
+    snprintf(path, sizeof path, "%s/mirror/%.16s.git", world->state, hex);
+    assert_int_equal(rename(mirror, path), 0);
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->second);
+    assert_non_null(strstr(repository_warning(repository), "can't be reached"));
+    assert_non_null(strstr(repository_warning(repository), "repository-timeout"));
+    expect_files(repository);
+    repository_close(repository);
+    server_end(&server);
+}
+
+/* An open descriptor of ours, a lock for one, does not reach the process that fetches. */
+static void test_child_holds_nothing(void **state)
+{
+    struct world *world = *state;
+    int ends[2];
+    struct silent_server server;
+    struct err e;
+    err_init(&e);
+    assert_int_equal(pipe(ends), 0);
+    server_start(&server, NULL);
+    struct repository_options options = options_for(world);
+    options.url = server.url;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(ends[0]);
+        struct repository *ignored = repository_open(&options, &e);
+        _exit(ignored == NULL);
+    }
+    close(ends[1]);
+    usleep(300 * 1000);
+    /* Killed outright: nobody is left who could hold the pipe's other end. */
+    assert_int_equal(kill(child, SIGKILL), 0);
+    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    assert_int_equal(poll(&wait, 1, 5000), 1);
+    char byte;
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(ends[0]);
+    server_end(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +730,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_mirror, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_and_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_secrets_and_stop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_silent_server, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_silent_after_a_fetch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_child_holds_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
