@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OLD_PARTIAL_SECONDS = 7 * 24 * 3600 };
+enum { OLD_PARTIAL_SECONDS = 7 * 24 * 3600, OLD_TEMPORARY_SECONDS = 3600 };
 
 struct entry {
     struct timespec used;
@@ -42,13 +42,22 @@ static int each_name(const char *folder,
     return result;
 }
 
+/* A name on its way when its process was killed; one that is still alive needs no hour for it. */
+static bool drop_old_temporary(const char *path, const char *name)
+{
+    struct stat status;
+    return strstr(name, ".tmp") != NULL && lstat(path, &status) == 0 &&
+           time(NULL) - status.st_mtime >= OLD_TEMPORARY_SECONDS && unlink(path) == 0;
+}
+
 static int add_entry(void *context, const char *folder, const char *name, struct err *e)
 {
     struct entry_list *list = context;
     char path[PATH_MAX];
     struct stat status;
-    if (!digest_is_hex(name) || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        lstat(path, &status) < 0 || !S_ISREG(status.st_mode))
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+        drop_old_temporary(path, name) || !digest_is_hex(name) || lstat(path, &status) < 0 ||
+        !S_ISREG(status.st_mode))
         return 0;
     if (list->count == list->capacity) {
         size_t grown = list->capacity == 0 ? 64 : list->capacity * 2;
@@ -73,6 +82,19 @@ static int add_folder(void *context, const char *folder, const char *name, struc
     return each_name(path, add_entry, context, e);
 }
 
+/* A sidecar whose partial is in the cache already: the process was killed in between. Whoever works on a
+ * partial has its file first. */
+static bool is_widowed(const char *folder, const char *name)
+{
+    char partial[PATH_MAX];
+    const char *about = strstr(name, ".about");
+    struct stat status;
+    return about != NULL &&
+           snprintf(partial, sizeof partial, "%s/%.*s.part", folder, (int)(about - name), name) <
+               (int)sizeof partial &&
+           lstat(partial, &status) < 0 && errno == ENOENT;
+}
+
 /* One that another process works on is locked, and stays. */
 static int drop_old_partial(void *context, const char *folder, const char *name, struct err *e)
 {
@@ -80,7 +102,9 @@ static int drop_old_partial(void *context, const char *folder, const char *name,
     char path[PATH_MAX];
     struct stat status;
     (void)e;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || lstat(path, &status) < 0 ||
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || lstat(path, &status) < 0)
+        return 0;
+    if (!is_widowed(folder, name) && !drop_old_temporary(path, name) &&
         time(NULL) - status.st_mtime < OLD_PARTIAL_SECONDS)
         return 0;
     CLEANUP(file_close_cleanup) int lock = -1;
@@ -88,7 +112,7 @@ static int drop_old_partial(void *context, const char *folder, const char *name,
     err_init(&ignored);
     if (text_ends_with(name, ".part") && file_lock(path, &lock, &ignored) < 0)
         return 0;
-    if (unlink(path) == 0)
+    if (unlink(path) == 0 && !text_ends_with(name, ".about"))
         log_info(log, "prune", "removed the old partial download %s", name);
     return 0;
 }
@@ -120,12 +144,10 @@ int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *con
     if (each_name(folder, drop_old_partial, (void *)(uintptr_t)log, e) < 0)
         return -1;
     snprintf(folder, sizeof folder, "%s/sha256", cache_dir);
-    if (max_bytes == 0)
-        return 0;
     int result = each_name(folder, add_folder, &list, e);
     if (result == 0 && list.count > 0)
         qsort(list.items, list.count, sizeof *list.items, compare_use);
-    for (size_t i = 0; result == 0 && i < list.count && list.bytes > max_bytes; i++) {
+    for (size_t i = 0; result == 0 && i < list.count && max_bytes > 0 && list.bytes > max_bytes; i++) {
         const struct entry *entry = &list.items[i];
         if (is_in_use(entry->sha256, in_use, in_use_count))
             continue;

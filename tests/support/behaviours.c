@@ -348,7 +348,7 @@ const struct behaviour behaviours[] = {
      .file_name = "latest"},
     {"an error in one sentence, with 200", "A12",
      STEPS({TEXT(sentence), .headers = "Content-Type: text/plain\r\n"}), FAILED, .requests = 1,
-     BYTES(0, sizeof sentence), .words = "not a pkg"},
+     BYTES(0, sizeof sentence), .words = "a text page came instead of a package"},
     {"a Git LFS pointer", "A37", STEPS({TEXT(lfs)}), FAILED, .requests = 1, BYTES(0, sizeof lfs),
      .words = "a Git LFS pointer"},
     {"wrong magic", "A12", .path = "/a.deb", STEPS({WHOLE}), FAILED, .requests = 1,
