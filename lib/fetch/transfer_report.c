@@ -1,7 +1,7 @@
 /* What people and the report learn of each attempt and each wait. */
 #include "base/text.h"
 #include "base/url.h"
-#include "fetch/origin.h"
+#include "fetch/credentials.h"
 #include "fetch/transfer.h"
 #include <stdio.h>
 #include <string.h>
@@ -162,14 +162,6 @@ static const char *words_of_status(int status)
     return status >= 500 ? "server error" : "refused";
 }
 
-static bool has_sent_credentials(const struct transfer *transfer)
-{
-    const struct source_rule *rule =
-        settings_source_for(transfer->fetcher->options->settings, transfer->hop_url);
-    return origin_has_userinfo(transfer->hop_url) ||
-           (rule != NULL && (rule->header != NULL || rule->username != NULL));
-}
-
 const char *transfer_describe_status(struct transfer *transfer, int status)
 {
     char host[URL_HOST_BYTES], duration[CLOCK_TEXT_BYTES], after[64] = "";
@@ -181,7 +173,9 @@ const char *transfer_describe_status(struct transfer *transfer, int status)
     if (status == 401 || status == 403)
         return transfer_text(transfer, "HTTP %d (%s%s) from %s for User-Agent \"%s\" with %s", status,
                              words_of_status(status), after, host, agent,
-                             has_sent_credentials(transfer) ? "the given credentials" : "no credentials");
+                             credentials_exist(transfer->fetcher->options->settings, transfer->hop_url)
+                                 ? "the given credentials"
+                                 : "no credentials");
     return transfer_text(transfer, "HTTP %d (%s%s) from %s", status, words_of_status(status), after, host);
 }
 

@@ -2,7 +2,7 @@
  * condition where a 304 would count. */
 #include "base/text.h"
 #include "base/url.h"
-#include "fetch/origin.h"
+#include "fetch/credentials.h"
 #include "fetch/range.h"
 #include "fetch/transfer.h"
 #include <stdio.h>
@@ -137,21 +137,19 @@ static void fill_request(struct transfer *transfer, struct http_request *request
     };
 }
 
-static int start(struct transfer *transfer, struct header_lines *headers, struct err *e)
+static int start(struct transfer *transfer, struct header_lines *headers,
+                 const struct credentials *credentials, struct err *e)
 {
     struct http_request request;
     fill_request(transfer, &request);
     if (add_range(transfer, &request, headers, e) < 0 || add_condition(transfer, headers, e) < 0)
         return -1;
-    /* The rule of this very hop: a redirect to another origin finds no rule, or that origin's own. */
-    const struct source_rule *rule =
-        settings_source_for(transfer->fetcher->options->settings, transfer->hop_url);
-    if (rule != NULL && rule->header != NULL)
-        headers->lines[headers->count++] = rule->header;
-    if (rule != NULL && !origin_has_userinfo(transfer->hop_url)) {
-        request.username = rule->username;
-        request.password = rule->password;
-    }
+    if (credentials->header != NULL)
+        headers->lines[headers->count++] = credentials->header;
+    request.username = credentials->username;
+    request.password = credentials->password;
+    request.client_cert = credentials->client_cert;
+    request.client_key = credentials->client_key;
     request.headers = headers->lines;
     request.header_count = headers->count;
     transfer->exchange = http_start(transfer->fetcher->options->http, &request, e);
@@ -184,7 +182,11 @@ void transfer_ask(struct transfer *transfer)
     reset_answer(transfer);
     transfer_open_attempt(transfer);
     struct header_lines headers = {.condition = BUF_INIT(HEADER_BYTES), .if_range = BUF_INIT(HEADER_BYTES)};
-    int result = start(transfer, &headers, &e);
+    struct credentials credentials;
+    int result = credentials_find(&credentials, transfer->fetcher->options->settings, transfer->hop_url, &e);
+    if (result == 0)
+        result = start(transfer, &headers, &credentials, &e);
+    credentials_done(&credentials);
     buf_done(&headers.condition);
     buf_done(&headers.if_range);
     if (result < 0) {

@@ -168,6 +168,9 @@ static void start(struct call *call)
 static int check_stop(struct fleet *fleet, struct err *e)
 {
     enum loop_stop stop = loop_stop_requested(fleet->options.loop);
+    int64_t deadline = fleet->options.deadline_monotonic_ms;
+    if (deadline > 0 && fleet_now_ms(fleet) >= deadline)
+        return err_set(e, ERR_INTERRUPTED, "the run's deadline came before it was done");
     if (stop == LOOP_GO_ON)
         return 0;
     if (fleet->grace_until_ms == 0)
@@ -180,6 +183,9 @@ static int check_stop(struct fleet *fleet, struct err *e)
 /* How long the loop may sleep before check_stop must be asked again. */
 static int64_t wake_up_ms(const struct fleet *fleet, int64_t until_ms)
 {
+    int64_t deadline = fleet->options.deadline_monotonic_ms;
+    if (deadline > 0 && deadline < until_ms)
+        until_ms = deadline;
     return fleet->grace_until_ms > 0 && fleet->grace_until_ms < until_ms ? fleet->grace_until_ms : until_ms;
 }
 

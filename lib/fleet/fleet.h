@@ -18,6 +18,7 @@ struct fleet_options {
     const struct clock *clock;
     const struct jitter *jitter;
     const struct log *log;
+    int64_t deadline_monotonic_ms; /* 0: none; calls under way are given up then */
 };
 
 /* Checks URL and token form only; sends nothing. */

@@ -15,6 +15,10 @@ static const struct rule_text source_texts[] = {
     {"header", "\"Name: value\" to send; take secrets from a variable"},
     {"username", "For basic authentication"},
     {"password", "For basic authentication; take it from a variable"},
+    {"header_file", "A file whose first line is \"Name: value\" to send"},
+    {"password_file", "A file whose first line is the password"},
+    {"client_cert", "A file with the client certificate (PEM)"},
+    {"client_key", "A file with its key"},
 };
 
 static bool is_guard(const struct setting *setting)
@@ -109,7 +113,9 @@ static int read_source(struct settings_reader *reader, const struct yaml_node *n
     struct settings retry = *reader->settings;
     struct source_rule rule = {.prefix = NULL};
     size_t errors = reader->load->error_count;
-    const char **const targets[] = {&rule.prefix, &rule.header, &rule.username, &rule.password};
+    const char **const targets[] = {&rule.prefix,      &rule.header,      &rule.username,
+                                    &rule.password,    &rule.header_file, &rule.password_file,
+                                    &rule.client_cert, &rule.client_key};
     if (settings_read_rule(reader, node, &settings_rules_table[RULES_SOURCES], targets, &retry, e) < 0 ||
         check_rule(reader, node, &rule, e) < 0)
         return -1;

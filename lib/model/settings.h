@@ -30,6 +30,9 @@ struct source_rule {
     const char *header;        /* "Name: value" to send; NULL: none. Secret */
     const char *username;      /* basic authentication; NULL: none. Secret */
     const char *password;
+    const char *header_file; /* the same, from a file's first line; NULL: none */
+    const char *password_file;
+    const char *client_cert, *client_key; /* files, PEM; NULL: the general ones */
 };
 
 /* From tender.yml's `mirrors`: what lies below `prefix` lies below each replacement too. */
@@ -118,7 +121,9 @@ struct settings {
     bool relearn; /* send assumed fields once, to learn the defaults */
     /* the network */
     const char *user_agent;
-    const char *ca_file; /* NULL: the system's */
+    const char *ca_file;                  /* NULL: the system's */
+    const char *client_cert, *client_key; /* for packages; NULL: none. The key may lie in client_cert */
+    const char *netrc_file;               /* NULL: none is read */
     struct retry_policy retry;
     struct limits limits;
     size_t source_count;

@@ -139,6 +139,12 @@ const struct setting settings_table[] = {
      "Sent to package hosts; default: tender/VERSION", FETCH, true, 0, 0},
     {"ca-file", 0, "TENDER_CA_FILE", SETTING_TEXT, AT(ca_file), NULL, "FILE",
      "CA certificates for git, packages and Fleet; default: the system's", ALL, false, 0, 0},
+    {"client-cert", 0, "TENDER_CLIENT_CERT", SETTING_TEXT, AT(client_cert), NULL, "FILE",
+     "Client certificate for package hosts (PEM)", FETCH, true, 0, 0},
+    {"client-key", 0, "TENDER_CLIENT_KEY", SETTING_TEXT, AT(client_key), NULL, "FILE",
+     "Its key, where the certificate's file does not hold it", FETCH, true, 0, 0},
+    {"netrc-file", 0, "TENDER_NETRC_FILE", SETTING_TEXT, AT(netrc_file), NULL, "FILE",
+     "Logins of package hosts; no such file is read unless named", FETCH, true, 0, 0},
 
     {"interval", 'i', "TENDER_INTERVAL", SETTING_DURATION, AT(interval_ms), "5min", "DURATION",
      "Between the starts of two runs", LOOP, true, SECONDS, 7 * DAYS},

@@ -55,8 +55,9 @@ struct http_request {
     bool fresh_connection; /* writes: curl re-sends a request when a kept-alive connection dies; on a fresh
                               one it can't */
     enum http_version version;
-    const char *username, *password; /* basic authentication; NULL: none */
-    uint64_t range_start;            /* > 0 or has_range: "Range: bytes=start-" or with range_end */
+    const char *username, *password;      /* basic authentication; NULL: none */
+    const char *client_cert, *client_key; /* files, PEM; NULL: none */
+    uint64_t range_start;                 /* > 0 or has_range: "Range: bytes=start-" or with range_end */
     bool has_range;
     int64_t range_end;       /* inclusive; -1: open */
     size_t max_answer_bytes; /* collected body; more is an error. Not for on_body */

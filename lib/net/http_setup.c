@@ -133,6 +133,15 @@ static CURLcode set_range(struct http_exchange *exchange)
     return code;
 }
 
+/* curl reads http_proxy in lower case only, for programs that a web server starts with a client's headers in
+ * the environment; every other proxy variable it reads in both. We are none of those. */
+static const char *upper_case_proxy(const char *url)
+{
+    const char *lower = getenv("http_proxy"), *upper = getenv("HTTP_PROXY");
+    bool is_plain = strncasecmp(url, "http://", 7) == 0;
+    return is_plain && lower == NULL && upper != NULL && upper[0] != '\0' ? upper : NULL;
+}
+
 static CURLcode set_connection(struct http_exchange *exchange)
 {
     CURL *easy = exchange->transfer.easy;
@@ -165,6 +174,13 @@ static CURLcode set_connection(struct http_exchange *exchange)
         SET(CURLOPT_CAINFO, http->ca_file);
     if (http->user_agent != NULL)
         SET(CURLOPT_USERAGENT, http->user_agent);
+    if (request->client_cert != NULL) {
+        SET(CURLOPT_SSLCERT, request->client_cert);
+        SET(CURLOPT_SSLKEY, request->client_key != NULL ? request->client_key : request->client_cert);
+    }
+    const char *proxy = upper_case_proxy(exchange->url);
+    if (proxy != NULL)
+        SET(CURLOPT_PROXY, proxy);
     if (request->username != NULL || request->password != NULL) {
         SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
         SET(CURLOPT_USERNAME, request->username != NULL ? request->username : "");

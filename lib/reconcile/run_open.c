@@ -73,8 +73,21 @@ static int open_repository(struct run *run, struct err *e)
     return 0;
 }
 
+/* The work ends a little before it, so that the report is there in time. */
+static void set_deadline(struct run *run, int64_t started_ms)
+{
+    enum { LONGEST_MARGIN_MS = 2000, MARGINS_PER_DEADLINE = 10 };
+    int64_t limit = run->settings->limits.deadline_ms;
+    int64_t margin = limit / MARGINS_PER_DEADLINE;
+    if (limit > 0)
+        run->deadline_monotonic_ms =
+            started_ms + limit - (margin < LONGEST_MARGIN_MS ? margin : LONGEST_MARGIN_MS);
+}
+
 int run_read_manifests(struct run *run, struct err *e)
 {
+    const struct clock *clock = run->world->clock;
+    int64_t started_ms = clock->monotonic_ms(clock->context);
     const struct settings *settings = run->settings;
     if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
         return 0; /* what flags, the environment and the defaults say */
@@ -108,10 +121,7 @@ int run_read_manifests(struct run *run, struct err *e)
         log_info(run->world->log, "selection", "%zu team%s of the repository differ%s from %s",
                  run->desired->team_count, run->desired->team_count == 1 ? "" : "s",
                  run->desired->team_count == 1 ? "s" : "", since);
-    if (run->settings->limits.deadline_ms > 0) {
-        const struct clock *clock = run->world->clock;
-        run->deadline_monotonic_ms = clock->monotonic_ms(clock->context) + run->settings->limits.deadline_ms;
-    }
+    set_deadline(run, started_ms);
     return 0;
 }
 
@@ -173,6 +183,7 @@ int run_open_connections(struct run *run, struct err *e)
         .clock = run->world->clock,
         .jitter = run->world->jitter,
         .log = run->world->log,
+        .deadline_monotonic_ms = run->deadline_monotonic_ms,
     };
     run->fleet = fleet_new(&options, e);
     return run->fleet == NULL ? -1 : 0;

@@ -1,5 +1,6 @@
 /* The pure parts of lib/fetch: ranges, validators, names, types, origins, rotation. */
 #include "base/attributes.h"
+#include "fetch/credentials.h"
 #include "fetch/disposition.h"
 #include "fetch/origin.h"
 #include "fetch/range.h"
@@ -329,13 +330,46 @@ static void test_redirect_targets(void **state)
     arena_free(fetcher.arena);
 }
 
+static void test_netrc(void **state)
+{
+    (void)state;
+    static const char file[] = "# ours\nmachine a.example.com login ann password \"two words\"\n"
+                               "machine b.example.com password only account x\nmachine c.example.com\n"
+                               "default login guest password any\n";
+    static const struct {
+        const char *host, *username, *password;
+    } cases[] = {
+        {"a.example.com", "ann", "two words"},
+        {"b.example.com", "", "only"},
+        {"d.example.com", "guest", "any"},
+        {"example.com", "guest", "any"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char text[sizeof file];
+        const char *username = NULL, *password = NULL;
+        memcpy(text, file, sizeof file);
+        assert_true(netrc_find(text, cases[i].host, &username, &password));
+        assert_string_equal(username, cases[i].username);
+        assert_string_equal(password, cases[i].password);
+    }
+    static const char *const useless[] = {
+        "", "machine", "machine a login", "login x password y", "machine b login x", "# machine a login x"};
+    for (size_t i = 0; i < ARRAY_LENGTH(useless); i++) {
+        char text[64];
+        const char *username = NULL, *password = NULL;
+        snprintf(text, sizeof text, "%s", useless[i]);
+        assert_false(netrc_find(text, "a", &username, &password));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_content_range), cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_disposition),   cmocka_unit_test(test_choosing_a_name),
-        cmocka_unit_test(test_sniffing),      cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_rotation),      cmocka_unit_test(test_redirect_targets),
+        cmocka_unit_test(test_content_range),    cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_disposition),      cmocka_unit_test(test_choosing_a_name),
+        cmocka_unit_test(test_sniffing),         cmocka_unit_test(test_netrc),
+        cmocka_unit_test(test_origins),          cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_redirect_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

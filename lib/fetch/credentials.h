@@ -1,0 +1,26 @@
+/* What a request takes along to prove who asks: by the rule of the very URL that is asked, so that a redirect
+ * to another origin finds no rule, or that origin's own. Inside of lib/fetch only. */
+#ifndef TENDER_FETCH_CREDENTIALS_H
+#define TENDER_FETCH_CREDENTIALS_H
+
+#include "base/buf.h"
+#include "model/settings.h"
+
+struct credentials {
+    const char *header; /* a whole header line; NULL: none */
+    const char *username, *password;
+    const char *client_cert, *client_key;              /* files, PEM */
+    struct buf header_text, password_text, netrc_text; /* what was read from files */
+};
+
+/* For credentials_done() in any case. -1: a file that is named can't be read, or does not hold what it must.
+ */
+int credentials_find(struct credentials *credentials, const struct settings *settings, const char *url,
+                     struct err *e) MUST_CHECK;
+void credentials_done(struct credentials *credentials); /* wipes them */
+/* Whether anything would be sent to this URL. */
+bool credentials_exist(const struct settings *settings, const char *url);
+/* The entry of a netrc file for the host, or its default; false: none. The text is cut into its words. */
+bool netrc_find(char *text, const char *host, const char **username, const char **password);
+
+#endif
