@@ -1,5 +1,5 @@
-/* fetch/fetch.h against a server that misbehaves by script: every way a download can go wrong, and what must
- * come of it. Waits are skipped by the fixture's clock. */
+/* fetch/fetch.h beyond one misbehaving host (test_fetch_behaviours.c has those): rotation, rounds, limits,
+ * conditions, the cache, several items. Waits are skipped by the fixture's clock. */
 #include "base/files.h"
 #include "fetch/fetch.h"
 #include "fetch_fixture.h"
@@ -17,8 +17,6 @@
 enum { PACKAGE_BYTES = 41152, BIG_BYTES = 3 * 1024 * 1024, MEBIBYTE = 1024 * 1024 };
 
 static unsigned char package[PACKAGE_BYTES], other[PACKAGE_BYTES], big[BIG_BYTES];
-static const char html[] = "<!DOCTYPE html>\n<html><body>This domain is for sale</body></html>";
-static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n";
 
 static void fill(unsigned char *into, size_t size, unsigned seed)
 {
@@ -40,230 +38,6 @@ static int make_bodies(void **state)
 #define STEPS(...)                                                                                           \
     .steps = (const struct script_step[]){__VA_ARGS__},                                                      \
     .step_count = sizeof((const struct script_step[]){__VA_ARGS__}) / sizeof(struct script_step)
-
-struct fetch_case {
-    const char *name;
-    const char *path; /* NULL: "/a.pkg" */
-    const struct script_step *steps;
-    size_t step_count;
-    bool is_pinned;
-    enum package_state state;
-    size_t requests;
-    const char *error;            /* part of the error's text */
-    const char *log;              /* part of the log */
-    uint64_t second_resumes_from; /* 0: not looked at */
-};
-
-static const struct fetch_case cases[] = {
-    {"plain", STEPS({WHOLE}), .state = PACKAGE_FETCHED, .requests = 1},
-    {"plain, pinned", STEPS({WHOLE}), .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 1},
-    {"chunked", STEPS({WHOLE, .chunked = true}), .state = PACKAGE_FETCHED, .requests = 1},
-    {"until the connection's end", STEPS({WHOLE, .until_close = true}), .state = PACKAGE_FETCHED,
-     .requests = 1},
-    {"A1: reset before the body", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_RESET}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "wait: a.pkg: connection reset by peer"},
-    {"A3: closed without an answer", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_CLOSE}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "connection closed without an answer"},
-    {"A13: reset in mid-body, resumed by If-Range",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v1\"", .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2,
-     .log = "connection reset by peer after 20000 of 41152 bytes from 127.0.0.1:",
-     .second_resumes_from = 20000},
-    {"A15: short body, resumed",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 40, .end = SCRIPT_CLOSE},
-           {WHOLE, .etag = "\"v1\"", .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "attempt 2 of 8), 40 bytes kept",
-     .second_resumes_from = 40},
-    {"pinned, no validator: resumed all the same",
-     STEPS({WHOLE, .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .ranges = true}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 2, .second_resumes_from = 20000},
-    {"unpinned, no validator: from the start",
-     STEPS({WHOLE, .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2},
-    {"weak validator: from the start",
-     STEPS({WHOLE, .etag = "W/\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2},
-    {"A18: 200 to a range starts clean",
-     STEPS({WHOLE, .etag = "\"v1\"", .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE, .etag = "\"v1\""}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 2},
-    {"changed in between: If-Range gives the new one whole",
-     STEPS({.body = other,
-            .body_length = sizeof other,
-            .etag = "\"v1\"",
-            .ranges = true,
-            .send_at_most = 20000,
-            .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v2\"", .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2},
-    {"changed in between, and If-Range is ignored",
-     STEPS({.body = other,
-            .body_length = sizeof other,
-            .etag = "\"v1\"",
-            .ranges = true,
-            .send_at_most = 20000,
-            .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v2\"", .ranges = true, .ignores_if_range = true}),
-     .state = PACKAGE_FETCHED, .requests = 3},
-    {"A20: a 206 that starts early",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v1\"", .ranges = true, .range_shift = -8},
-           {WHOLE, .etag = "\"v1\"", .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 3},
-    {"a 206 that starts late",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v1\"", .ranges = true, .range_shift = 8}, {WHOLE}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
-    {"a 206 of another total",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v1\"", .ranges = true, .total_shift = 5}, {WHOLE}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
-    {"a 206 with Content-Encoding",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {WHOLE, .etag = "\"v1\"", .ranges = true, .headers = "Content-Encoding: gzip\r\n"}, {WHOLE}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3},
-    {"412 to a range",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {.status = 412}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 3},
-    {"A16: 416 with an HTML body to a range",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET},
-           {.status = 416, .body = html, .body_length = sizeof html - 1}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 3},
-    {"a 206 that nobody asked for",
-     STEPS({.status = 206, WHOLE, .headers = "Content-Range: bytes 0-41151/41152\r\n"}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2},
-    {"A2: fails twice", STEPS({.status = 503}, {.status = 502}, {WHOLE}), .state = PACKAGE_FETCHED,
-     .requests = 3, .log = "attempt 3 of 8"},
-    {"A8: 429 with Retry-After in seconds", STEPS({.status = 429, .headers = "Retry-After: 7\r\n"}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "Retry-After 7 s"},
-    {"Retry-After as a date against the answer's own",
-     STEPS({.status = 503,
-            .headers = "Date: Mon, 30 Nov 2015 10:00:00 GMT\r\n"
-                       "Retry-After: Mon, 30 Nov 2015 10:01:30 GMT\r\n"},
-           {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "trying again in 1 min 30 s"},
-    {"Retry-After beyond the limit", STEPS({.status = 503, .headers = "Retry-After: 86400\r\n"}),
-     .state = PACKAGE_FAILED, .requests = 1, .error = "more than --retry-after-max (10 min)"},
-    {"403 with rate-limit headers",
-     STEPS({.status = 403, .headers = "X-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 5\r\n"}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2},
-    {"A4: 403 for good, naming the user agent", STEPS({.status = 403}), .state = PACKAGE_FAILED,
-     .requests = 1, .error = "HTTP 403 (forbidden) from 127.0.0.1:"},
-    {"A11", STEPS({.status = 403}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "for User-Agent \"tender-test/1\" with no credentials"},
-    {"404", STEPS({.status = 404, .body = html, .body_length = sizeof html - 1}), .state = PACKAGE_FAILED,
-     .requests = 1, .error = "HTTP 404 (not found)"},
-    {"501 is permanent", STEPS({.status = 501}), .state = PACKAGE_FAILED, .requests = 1, .error = "HTTP 501"},
-    {"503 for ever: eight attempts", STEPS({.status = 503}), .state = PACKAGE_FAILED, .requests = 8,
-     .error = "given up after 8 attempts: HTTP 503"},
-    {"A36: empty", STEPS({.status = 200}), .state = PACKAGE_FAILED, .requests = 1, .error = "empty"},
-    {"empty without a length", STEPS({.chunked = true}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "empty"},
-    {"204", STEPS({.status = 204}), .state = PACKAGE_FAILED, .requests = 1, .error = "empty"},
-    {"A37: HTML instead of a package",
-     STEPS({.body = html, .body_length = sizeof html - 1, .headers = "Content-Type: text/html\r\n"}),
-     .state = PACKAGE_FAILED, .requests = 1, .error = "an HTML page came instead of a package"},
-    {"HTML where the URL has no extension", .path = "/latest?os=mac",
-     STEPS({.body = html, .body_length = sizeof html - 1}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "an HTML page"},
-    {"no extension, binary", .path = "/latest?os=mac", STEPS({WHOLE}), .state = PACKAGE_FETCHED,
-     .requests = 1},
-    {"Git LFS pointer", STEPS({.body = lfs, .body_length = sizeof lfs - 1}), .state = PACKAGE_FAILED,
-     .requests = 1, .error = "a Git LFS pointer"},
-    {"wrong magic", .path = "/a.deb", STEPS({WHOLE}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "not a deb"},
-    {"pinned: the digest decides, not the magic", .path = "/a.deb", STEPS({WHOLE}), .is_pinned = true,
-     .state = PACKAGE_FETCHED, .requests = 1},
-    {"B20: upstream changed", STEPS({.body = other, .body_length = sizeof other}), .is_pinned = true,
-     .state = PACKAGE_FAILED, .requests = 1, .error = "upstream changed: expected "},
-    {"B22: a parking page behind a pin",
-     STEPS({.body = html, .body_length = sizeof html - 1, .headers = "Content-Type: text/html\r\n"}),
-     .is_pinned = true, .state = PACKAGE_FAILED, .requests = 1,
-     .error = "which is an HTML page (from http://127.0.0.1:"},
-    {"mixed body with the wrong digest: once more, clean",
-     STEPS({.body = other,
-            .body_length = sizeof other,
-            .ranges = true,
-            .send_at_most = 20000,
-            .end = SCRIPT_RESET},
-           {WHOLE, .ranges = true}),
-     .is_pinned = true, .state = PACKAGE_FETCHED, .requests = 3, .log = "restart: a.pkg: the resumed file"},
-    {"stall",
-     STEPS({WHOLE, .etag = "\"v1\"", .ranges = true, .send_at_most = 20000, .end = SCRIPT_STALL},
-           {WHOLE, .etag = "\"v1\"", .ranges = true}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "stall limit", .second_resumes_from = 20000},
-    {"silence", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_STALL}, {WHOLE}),
-     .state = PACKAGE_FETCHED, .requests = 2, .log = "stall limit"},
-    {"no HTTP at all: once more only", STEPS({.raw = "hello, what?\r\n", .end = SCRIPT_CLOSE}),
-     .state = PACKAGE_FAILED, .requests = 2, .error = "HTTP/0.9"},
-    {"A35: redirect to itself", STEPS({.status = 302, .headers = "Location: /a.pkg\r\n"}),
-     .state = PACKAGE_FAILED, .requests = 1, .error = "redirect loop"},
-    {"redirect without a target", STEPS({.status = 302}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "HTTP 302 without a target"},
-    {"redirect to another scheme", STEPS({.status = 302, .headers = "Location: ftp://example.com/a.pkg\r\n"}),
-     .state = PACKAGE_FAILED, .requests = 1, .error = "only http and https are followed"},
-    {"a 304 that nobody asked for", STEPS({.status = 304}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "304"},
-    {"content encoding without a known type", .path = "/x",
-     STEPS({WHOLE, .headers = "Content-Encoding: gzip\r\n"}), .state = PACKAGE_FAILED, .requests = 1,
-     .error = "Content-Encoding gzip"},
-};
-
-static void check_case(const struct fetch_case *test)
-{
-    struct fetch_fixture fixture;
-    struct err e;
-    struct package result;
-    char head[4096], wanted[64];
-    const char *path = test->path == NULL ? "/a.pkg" : test->path;
-    struct script_path script = {.path = path, .steps = test->steps, .step_count = test->step_count};
-    print_message("    %s\n", test->name);
-    err_init(&e);
-    fetch_fixture_init(&fixture);
-    struct scripted_server *server = scripted_server_new(&script, 1);
-    struct package_request request = {
-        .name = "a.pkg",
-        .url = fixture_url(&fixture, scripted_server_port(server), path),
-        .sha256 = test->is_pinned ? fixture_digest(&fixture, package, sizeof package) : NULL,
-        .bytes_needed = true,
-    };
-    assert_int_equal(fetch_run(&fixture.options, &request, 1, fixture.arena, &result, &e), 0);
-    if (result.state != test->state)
-        print_error("%s\n%s", result.err.text, buf_text(&fixture.log_text));
-    assert_int_equal(result.state, test->state);
-    assert_int_equal(scripted_server_count(server, NULL), test->requests);
-    if (test->error != NULL && strstr(result.err.text, test->error) == NULL)
-        fail_msg("%s: %s", test->name, result.err.text);
-    if (test->log != NULL && strstr(buf_text(&fixture.log_text), test->log) == NULL)
-        fail_msg("%s: %s", test->name, buf_text(&fixture.log_text));
-    if (test->second_resumes_from > 0) {
-        snprintf(wanted, sizeof wanted, "Range: bytes=%llu-\r\n",
-                 (unsigned long long)test->second_resumes_from);
-        assert_non_null(strstr(scripted_server_head(server, NULL, 1, head, sizeof head), wanted));
-        assert_int_equal(result.attempts[1].resumed_from, test->second_resumes_from);
-    }
-    if (test->state == PACKAGE_FETCHED) {
-        assert_true(fixture_file_is(result.path, package, sizeof package));
-        assert_string_equal(result.sha256, fixture_digest(&fixture, package, sizeof package));
-        assert_int_equal(result.size_bytes, sizeof package);
-    } else {
-        assert_int_equal(fixture_count_files(&fixture, "sha256"), 0);
-        assert_true(result.err.text[0] != '\0');
-    }
-    assert_int_equal(result.attempt_count, test->requests);
-    assert_int_equal(fixture_count_files(&fixture, "partial"), 0);
-    scripted_server_free(server);
-    fetch_fixture_done(&fixture);
-}
-
-static void test_cases(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        check_case(&cases[i]);
-}
 
 /* A server, a fixture and one request, for the tests that need more than a row. */
 struct scene {
@@ -950,7 +724,6 @@ static void test_store_and_prune(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
         cmocka_unit_test(test_backup_after_404),
         cmocka_unit_test(test_rotation_before_waiting),
         cmocka_unit_test(test_sources_of_one_host),
