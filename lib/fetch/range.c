@@ -65,6 +65,8 @@ int64_t range_content_length(const struct http_answer *answer)
 const char *range_strong_validator(const struct http_answer *answer)
 {
     const char *etag = http_header(answer, "ETag");
+    if (etag != NULL && strlen(etag) > VALIDATOR_BYTES)
+        return NULL;
     if (etag != NULL)
         return etag[0] == '"' && strlen(etag) >= 2 && text_ends_with(etag, "\"") ? etag : NULL;
     const char *modified = http_header(answer, "Last-Modified");

@@ -18,6 +18,7 @@ struct content_range {
 bool range_parse(const char *value, struct content_range *out);
 /* The announced length of the body; -1: none, or nonsense. */
 int64_t range_content_length(const struct http_answer *answer);
+enum { VALIDATOR_BYTES = 2048 }; /* a longer one is not sent back: it counts as none */
 /* What may stand in If-Range for this answer: a strong ETag; without any ETag a Last-Modified that is at
  * least 60 s older than the answer's Date. NULL: none. Borrowed from the answer. */
 const char *range_strong_validator(const struct http_answer *answer);

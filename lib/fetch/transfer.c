@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOCK_LOOK_MS = 500, MAX_VISITED_BYTES = 1024 * 1024 };
+enum { LOCK_LOOK_MS = 500, MAX_VISITED_BYTES = 4 * 1024 * 1024 };
 
 void transfer_init(struct transfer *transfer, struct fetcher *fetcher, const struct package_request *request,
                    struct package *result)

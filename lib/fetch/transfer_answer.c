@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { TARGET_BYTES = 16 * 1024 };
+
 static enum verdict refuse(struct transfer *transfer, enum retry_cause cause, const char *text)
 {
     transfer->cause = cause;
@@ -39,8 +41,23 @@ static void remember_headers(struct transfer *transfer, const struct http_answer
     const char *etag = http_header(answer, "ETag");
     const char *modified = http_header(answer, "Last-Modified");
     transfer->content_type = type == NULL ? NULL : transfer_text(transfer, "%.100s", type);
-    transfer->etag = etag == NULL ? "" : transfer_text(transfer, "%s", etag);
-    transfer->last_modified = modified == NULL ? "" : transfer_text(transfer, "%s", modified);
+    bool keeps_etag = etag != NULL && strlen(etag) <= VALIDATOR_BYTES;
+    bool keeps_modified = modified != NULL && strlen(modified) <= VALIDATOR_BYTES;
+    transfer->etag = keeps_etag ? transfer_text(transfer, "%s", etag) : "";
+    transfer->last_modified = keeps_modified ? transfer_text(transfer, "%s", modified) : "";
+}
+
+static const char *fault_of_target(const char *target)
+{
+    if (strlen(target) > TARGET_BYTES)
+        return "this URL is longer than 16 KiB (limit)";
+    for (const char *at = target; *at != '\0'; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            return "its Location holds control characters";
+    if (url_is_http(target))
+        return NULL;
+    bool is_http = strncasecmp(target, "http://", 7) == 0 || strncasecmp(target, "https://", 8) == 0;
+    return is_http ? "its host or port can't be read" : "only http and https are followed";
 }
 
 static enum verdict judge_redirect(struct transfer *transfer, const struct http_answer *answer)
@@ -52,9 +69,10 @@ static enum verdict judge_redirect(struct transfer *transfer, const struct http_
         return refuse(transfer, CAUSE_BAD_REDIRECT,
                       transfer_text(transfer, "HTTP %d without a target", answer->status));
     url_redact(target, shown, sizeof shown);
-    if (!url_is_http(target))
+    const char *fault = fault_of_target(target);
+    if (fault != NULL)
         return refuse(transfer, CAUSE_BAD_REDIRECT,
-                      transfer_text(transfer, "redirect to %s: only http and https are followed", shown));
+                      transfer_text(transfer, "redirect to %s: %s", shown, fault));
     if (origin_is_https(transfer->hop_url) && !origin_is_https(target))
         return refuse(transfer, CAUSE_BAD_REDIRECT,
                       transfer_text(transfer, "redirect from https to %s is not followed", shown));

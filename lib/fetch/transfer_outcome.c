@@ -247,7 +247,11 @@ static void refused_by_status(struct transfer *transfer, const struct http_answe
     struct source *source = transfer->source;
     const char *cause = transfer_describe_status(transfer, answer->status);
     bool may_be_expired = answer->status == 401 || answer->status == 403 || answer->status == 410;
-    enum retry_class class = retry_of_status(answer->status, retry_is_rate_limited(answer));
+    enum retry_class class = answer->proxy_wants_login
+                                 ? RETRY_FATAL
+                                 : retry_of_status(answer->status, retry_is_rate_limited(answer));
+    if (answer->status == 407 && !answer->proxy_wants_login)
+        cause = transfer_text(transfer, "%s, but no proxy is in use", cause);
     switch (class) {
     case RETRY_TRANSIENT:
     case RETRY_TRANSIENT_ONCE:

@@ -142,7 +142,7 @@ static const char *words_of_status(int status)
         {403, "forbidden"},
         {404, "not found"},
         {405, "method not allowed"},
-        {407, "the proxy asks for a login"},
+        {407, "a proxy's login is asked for"},
         {408, "request timeout"},
         {410, "gone"},
         {416, "range not satisfiable"},

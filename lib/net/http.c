@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEAD_BYTES = 256 * 1024, ANSWER_ARENA_BYTES = 2 * 1024 * 1024, STEP_MS = 1000 };
+/* Room for all that http_answer.c lets through: a limit of the arena counts as ours, and as fatal. */
+enum { HEAD_BUFFER_BYTES = 512 * 1024, ANSWER_ARENA_BYTES = 4 * 1024 * 1024, STEP_MS = 1000 };
 
 static char *copy_text(const char *text, bool *failed)
 {
@@ -114,6 +115,7 @@ void exchange_finish(struct http_exchange *exchange, enum http_end end, CURLcode
     measure(exchange);
     answer->end = end;
     answer->curl_code = (int)code;
+    answer->proxy_wants_login = answer->status == 407 && exchange->is_proxied;
     if (end == HTTP_FAILED)
         exchange_explain(exchange, code);
     loop_timer_cancel(exchange->http->loop, &exchange->tick);
@@ -128,9 +130,22 @@ void exchange_finish(struct http_exchange *exchange, enum http_end end, CURLcode
     exchange_free(exchange);
 }
 
-/* A failure of ours in a callback looks like curl's CURLE_WRITE_ERROR: name what it was. */
-static CURLcode own_code(const struct http_exchange *exchange, CURLcode code)
+/* To curl a header line beyond its limit (100 KiB, of a proxy's CONNECT 16 KiB) is out of memory. Where we
+ * wait for a head it is taken for that: memory that is really out is noticed elsewhere. */
+static void blame_peer_for_memory(struct http_exchange *exchange)
 {
+    bool waits_for_head = exchange->phase == EXCHANGE_WAITING || exchange->phase == EXCHANGE_RECEIVING;
+    if (exchange->phase == EXCHANGE_CONNECTING && exchange->is_tunnelled)
+        err_fill(&exchange->failure, ERR_SERVER, "the proxy's answer has a header line that is too long");
+    else if (waits_for_head && !exchange->headers_are_done)
+        err_fill(&exchange->failure, ERR_SERVER, "the answer has a header line that is too long (limit)");
+}
+
+/* A failure of ours in a callback looks like curl's CURLE_WRITE_ERROR: name what it was. */
+static CURLcode own_code(struct http_exchange *exchange, CURLcode code)
+{
+    if (code == CURLE_OUT_OF_MEMORY && !err_is_set(&exchange->failure))
+        blame_peer_for_memory(exchange);
     if (!err_is_set(&exchange->failure))
         return code;
     if (exchange->failure.class == ERR_MEMORY)
@@ -169,7 +184,7 @@ static struct http_exchange *exchange_new(struct http *http, const struct http_r
         .url = strdup(request->url),
         .tick = {.fire = exchange_tick, .context = exchange},
         .started_ms = now_ms(http),
-        .header_bytes = BUF_INIT(MAX_HEAD_BYTES),
+        .header_bytes = BUF_INIT(HEAD_BUFFER_BYTES),
         .answer = {.connect_ms = -1,
                    .first_byte_ms = -1,
                    .total_ms = -1,

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_HEADERS = 256 };
+/* Of one exchange: all heads (1xx too) and trailers together. The lines of one head: further ones might be
+ * the very ones that count. */
+enum { MAX_HEAD_BYTES = 256 * 1024, MAX_HEADERS = 1024 };
 
 const char *http_header(const struct http_answer *answer, const char *name)
 {
@@ -47,8 +49,10 @@ static bool is_blank(char byte)
 static int parse_line(struct http_answer *answer, const char *line, size_t length, struct err *e)
 {
     const char *colon = memchr(line, ':', length);
-    if (colon == NULL || colon == line || is_blank(line[0]) || answer->header_count == MAX_HEADERS)
+    if (colon == NULL || colon == line || is_blank(line[0]))
         return 0;
+    if (answer->header_count == MAX_HEADERS)
+        return err_set(e, ERR_SERVER, "the answer has more than %d header lines (limit)", MAX_HEADERS);
     const char *value = colon + 1;
     const char *end = line + length;
     while (value < end && is_blank(*value))
@@ -64,14 +68,22 @@ static int parse_line(struct http_answer *answer, const char *line, size_t lengt
     return 0;
 }
 
+static bool is_interim(int status)
+{
+    return status >= 100 && status < 200 && status != 101;
+}
+
+/* Of a 1xx only the status: the final answer is still to come, and any number of them may come before it. */
 static int parse_head(struct http_answer *answer, const struct buf *lines, struct err *e)
 {
     answer->header_count = 0;
+    answer->status = status_of(buf_text(lines));
+    if (is_interim(answer->status))
+        return 0;
     answer->headers = arena_alloc_array(answer->arena, MAX_HEADERS, sizeof *answer->headers, e);
     if (answer->headers == NULL)
         return -1;
     const char *line = buf_text(lines);
-    answer->status = status_of(line);
     while ((line = strchr(line, '\n')) != NULL) {
         line++;
         if (parse_line(answer, line, strcspn(line, "\n"), e) < 0)
@@ -154,8 +166,8 @@ static int head_is_whole(struct http_exchange *exchange)
     struct http_answer *answer = &exchange->answer;
     if (parse_head(answer, &exchange->header_bytes, &exchange->failure) < 0)
         return -1;
-    if (answer->status >= 100 && answer->status < 200 && answer->status != 101)
-        return 0; /* the final answer is still to come */
+    if (is_interim(answer->status))
+        return 0;
     exchange->headers_are_done = true;
     if (find_redirect(exchange, &exchange->failure) < 0)
         return -1;
@@ -180,16 +192,16 @@ size_t exchange_on_header(char *line, size_t size, size_t count, void *context)
         exchange_enter(exchange, EXCHANGE_RECEIVING);
     }
     exchange->received_head_bytes += length;
+    if (exchange->received_head_bytes > MAX_HEAD_BYTES) {
+        err_fill(&exchange->failure, ERR_SERVER, "the answer's headers%s are larger than %d KiB (limit)",
+                 exchange->headers_are_done ? " and trailers" : "", MAX_HEAD_BYTES / 1024);
+        return 0;
+    }
     if (exchange->headers_are_done)
         return length; /* trailers */
     if (length > 5 && memcmp(line, "HTTP/", 5) == 0)
         buf_clear(&exchange->header_bytes);
     struct buf *head = &exchange->header_bytes;
-    if (length > head->max_bytes - head->length) {
-        err_fill(&exchange->failure, ERR_SERVER, "the answer's headers are larger than %zu bytes",
-                 head->max_bytes);
-        return 0;
-    }
     if (buf_add(head, line, length, &exchange->failure) < 0)
         return 0;
     bool is_last = length == 0 || line[0] == '\r' || line[0] == '\n';

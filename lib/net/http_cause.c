@@ -85,6 +85,17 @@ static bool proxy_asks_for_login(struct http_exchange *exchange)
            proxy_status == 407 && exchange->answer.status == 0;
 }
 
+/* What a host says in the clear where TLS was expected, in OpenSSL's words. */
+static bool speaks_no_tls(const struct http_exchange *exchange, CURLcode code)
+{
+    static const char *const signs[] = {"wrong version number", "packet length too long",
+                                        "record layer failure", "http request"};
+    for (size_t i = 0; code == CURLE_SSL_CONNECT_ERROR && i < ARRAY_LENGTH(signs); i++)
+        if (strstr(exchange->curl_text, signs[i]) != NULL)
+            return true;
+    return false;
+}
+
 void exchange_explain(struct http_exchange *exchange, CURLcode code)
 {
     struct http_answer *answer = &exchange->answer;
@@ -103,9 +114,13 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
     char text[WORDS_BYTES];
     if (proxy_asks_for_login(exchange)) {
         answer->status = 407;
+        answer->proxy_wants_login = true;
         answer->cause_words = "the proxy asks for a login (407)";
     } else if (err_is_set(&exchange->failure)) {
         answer->cause_words = keep(answer, exchange->failure.text, "our own processing of the answer failed");
+    } else if (speaks_no_tls(exchange, code)) {
+        answer->curl_code = CURLE_UNSUPPORTED_PROTOCOL; /* not broken off: another try will hear the same */
+        answer->cause_words = "this port does not speak TLS (https)";
     } else if (curl_tells_more(code) && exchange->curl_text[0] != '\0') {
         char detail[WORDS_BYTES / 2];
         text_first_line(exchange->curl_text, strlen(exchange->curl_text), detail, sizeof detail);

@@ -1,5 +1,6 @@
 /* What curl is told for one exchange. Nothing of curl's own cleverness is used: no redirects, no resume, no
  * retry, no decoding, so that what happens on the line is what net/ and fetch/ decided. */
+#include "base/text.h"
 #include "net/http_exchange.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,44 @@ static CURLcode set_connection(struct http_exchange *exchange)
     return code;
 }
 
+static bool may_use_proxy(void)
+{
+    static const char *const names[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
+                                        "HTTPS_PROXY", "all_proxy",  "ALL_PROXY"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        if (!text_is_empty(getenv(names[i])))
+            return true;
+    return false;
+}
+
+/* Whether curl has chosen a proxy for this URL only its request line tells: "GET http://…", "CONNECT …". */
+static int on_debug(CURL *easy, curl_infotype type, char *bytes, size_t length, void *context)
+{
+    (void)easy;
+    struct http_exchange *exchange = context;
+    const char *space = type == CURLINFO_HEADER_OUT ? memchr(bytes, ' ', length) : NULL;
+    if (space == NULL)
+        return 0;
+    size_t left = length - (size_t)(space + 1 - bytes);
+    if (length > 8 && memcmp(bytes, "CONNECT ", 8) == 0)
+        exchange->is_tunnelled = true;
+    else if (left > 7 && strncasecmp(space + 1, "http://", 7) == 0)
+        exchange->is_proxied = true;
+    return 0;
+}
+
+static CURLcode watch_for_proxy(struct http_exchange *exchange)
+{
+    CURL *easy = exchange->transfer.easy;
+    CURLcode code = CURLE_OK;
+    if (!may_use_proxy())
+        return CURLE_OK;
+    SET(CURLOPT_DEBUGFUNCTION, on_debug);
+    SET(CURLOPT_DEBUGDATA, exchange);
+    SET(CURLOPT_VERBOSE, 1L);
+    return code;
+}
+
 static CURLcode set_callbacks(struct http_exchange *exchange)
 {
     CURL *easy = exchange->transfer.easy;
@@ -219,6 +258,7 @@ int exchange_setup(struct http_exchange *exchange, struct err *e)
     SET(CURLOPT_HTTPHEADER, exchange->headers);
     code = code != CURLE_OK ? code : set_connection(exchange);
     code = code != CURLE_OK ? code : set_callbacks(exchange);
+    code = code != CURLE_OK ? code : watch_for_proxy(exchange);
     code = code != CURLE_OK ? code : set_range(exchange);
     code = code != CURLE_OK ? code : set_method(exchange);
     if (code == CURLE_OUT_OF_MEMORY)

@@ -74,10 +74,9 @@ struct status_row {
 
 /* The first row that holds counts. */
 static const struct status_row status_table[] = {
-    {200, 299, RETRY_SUCCESS},   {304, 304, RETRY_SUCCESS},   {407, 407, RETRY_FATAL},
-    {408, 408, RETRY_TRANSIENT}, {425, 425, RETRY_TRANSIENT}, {429, 429, RETRY_TRANSIENT},
-    {501, 501, RETRY_PERMANENT}, {505, 505, RETRY_PERMANENT}, {500, 599, RETRY_TRANSIENT},
-    {100, 999, RETRY_PERMANENT},
+    {200, 299, RETRY_SUCCESS},   {304, 304, RETRY_SUCCESS},   {408, 408, RETRY_TRANSIENT},
+    {425, 425, RETRY_TRANSIENT}, {429, 429, RETRY_TRANSIENT}, {501, 501, RETRY_PERMANENT},
+    {505, 505, RETRY_PERMANENT}, {500, 599, RETRY_TRANSIENT}, {100, 999, RETRY_PERMANENT},
 };
 
 enum retry_class retry_of_status(int status, bool is_rate_limited)
@@ -112,7 +111,7 @@ enum retry_class retry_of_cause(enum retry_cause cause)
 
 enum retry_class retry_classify(const struct http_answer *answer)
 {
-    if (answer->status == 407)
+    if (answer->proxy_wants_login)
         return RETRY_FATAL;
     if (answer->end == HTTP_FAILED)
         return retry_of_curl(answer->curl_code);
@@ -121,7 +120,7 @@ enum retry_class retry_classify(const struct http_answer *answer)
 
 enum err_class retry_fatal_class(const struct http_answer *answer)
 {
-    if (answer->status == 407)
+    if (answer->proxy_wants_login)
         return ERR_NETWORK;
     return answer->curl_code == (int)CURLE_OUT_OF_MEMORY ? ERR_MEMORY : ERR_CONFIG;
 }

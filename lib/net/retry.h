@@ -39,7 +39,8 @@ const char *retry_curl_words(int curl_code);
  * success. 3xx are permanent: whoever follows redirects does not ask. */
 enum retry_class retry_of_status(int status, bool is_rate_limited);
 enum retry_class retry_of_cause(enum retry_cause cause);
-/* A whole answer's class: of its curl code where it failed, of its status otherwise. */
+/* A whole answer's class: of its curl code where it failed, of its status otherwise. A proxy's 407 is fatal:
+ * everybody else needs that proxy too. */
 enum retry_class retry_classify(const struct http_answer *answer);
 /* The error class of an answer that is fatal for the run. */
 enum err_class retry_fatal_class(const struct http_answer *answer);

@@ -528,17 +528,70 @@ static void test_retry_after_parks_the_host(void **state)
 static void test_proxy_login_is_fatal(void **state)
 {
     (void)state;
-    const struct script_path paths[] = {PATH("/a.pkg", {.status = 407}), PATH("/b.pkg", {.status = 503})};
+    const struct script_path paths[] = {PATH("http://a.invalid/a.pkg", {.status = 407}),
+                                        PATH("http://a.invalid/b.pkg", {.status = 503})};
     struct scene scene;
     struct package_request requests[2];
     struct package results[2];
+    char proxy[64];
     scene_init(&scene, paths, 2);
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", scripted_server_port(scene.server));
+    setenv("http_proxy", proxy, 1);
     requests[0] = requests[1] = scene.request;
-    requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+    requests[0].url = "http://a.invalid/a.pkg";
+    requests[1].url = "http://a.invalid/b.pkg";
     assert_int_equal(fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e),
                      -1);
+    unsetenv("http_proxy");
     assert_non_null(strstr(scene.e.text, "407"));
     scene_done(&scene);
+}
+
+/* What one package host can do to the run: fail its own item. */
+static void test_no_host_is_fatal(void **state)
+{
+    (void)state;
+    enum { LONG_BYTES = 150000, TAG_BYTES = 90000 };
+    static const char ok[] = "HTTP/1.1 200 OK\r\n";
+    static char line[LONG_BYTES + 64], flood[20000 * 25 + 1], tag[TAG_BYTES + 128];
+    strcpy(line, ok);
+    strcat(line, "X-A: ");
+    memset(line + strlen(line), 'a', LONG_BYTES);
+    for (size_t i = 0; i < 20000; i++)
+        memcpy(flood + i * 25, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    int head = snprintf(tag, sizeof tag, "ETag: \"");
+    memset(tag + head, 'e', TAG_BYTES);
+    strcpy(tag + head + TAG_BYTES, "\"\r\n");
+    const struct {
+        struct script_step first, then;
+        enum package_state state;
+        const char *words;
+    } hosts[] = {
+        {{.raw = line, .end = SCRIPT_CLOSE}, {WHOLE}, PACKAGE_FAILED, "a header line that is too long"},
+        {{.raw = flood, .end = SCRIPT_CLOSE}, {WHOLE}, PACKAGE_FAILED, "larger than 256 KiB (limit)"},
+        {{.status = 407}, {WHOLE}, PACKAGE_FAILED, "no proxy is in use"},
+        /* A validator of any length is ours to send back. */
+        {{WHOLE, .headers = tag, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE}, PACKAGE_FETCHED, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(hosts); i++) {
+        const struct script_step steps[] = {hosts[i].first, hosts[i].then}, good[] = {{WHOLE}};
+        const struct script_path paths[] = {{.path = "/a.pkg", .steps = steps, .step_count = 2},
+                                            {.path = "/b.pkg", .steps = good, .step_count = 1}};
+        struct scene scene;
+        struct package_request requests[2];
+        struct package results[2];
+        print_message("    %zu\n", i);
+        scene_init(&scene, paths, 2);
+        requests[0] = requests[1] = scene.request;
+        requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+        assert_int_equal(
+            fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e), 0);
+        assert_int_equal(results[0].state, hosts[i].state);
+        if (hosts[i].words != NULL)
+            assert_non_null(strstr(results[0].err.text, hosts[i].words));
+        assert_int_equal(results[1].state, PACKAGE_FETCHED);
+        scene_done(&scene);
+    }
 }
 
 static void stop_when_half(void *context, const struct fetch_progress *progress)
@@ -744,6 +797,7 @@ int main(void)
         cmocka_unit_test(test_isolation_and_gates),
         cmocka_unit_test(test_retry_after_parks_the_host),
         cmocka_unit_test(test_proxy_login_is_fatal),
+        cmocka_unit_test(test_no_host_is_fatal),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_leftovers),
         cmocka_unit_test(test_partial_of_another_process),

@@ -292,6 +292,8 @@ static void test_rotation(void **state)
 static void test_redirect_targets(void **state)
 {
     (void)state;
+    static char too_long[17 * 1024] = "http://b/";
+    memset(too_long + 9, 'y', sizeof too_long - 10);
     static const struct {
         const char *from, *to;
         const char *refusal; /* NULL: followed */
@@ -302,7 +304,11 @@ static void test_redirect_targets(void **state)
         {"https://a/x", "http://a/y?secret=1", "redirect from https to http://a/y?\u2026 is not followed"},
         {"HTTPS://a/x", "HTTP://a/y", "redirect from https to"},
         {"http://a/x", "file:///etc/passwd", "redirect to file:///etc/passwd: only http and https"},
-        {"http://a/x", "http://", ": only http and https are followed"},
+        {"http://a/x", "http://", ": its host or port can't be read"},
+        {"http://a/x", "http://b:99999/y", "redirect to http://b:99999/y: its host or port can't be read"},
+        {"http://a/x", "/y\x1b[31m", "redirect to /y?[31m: its Location holds control characters"},
+        {"http://a/x", "http://b/y\x7f", "redirect to http://b/y?: its Location holds control characters"},
+        {"http://a/x", too_long, ": this URL is longer than 16 KiB (limit)"},
         {"http://a/x", NULL, "HTTP 302 without a target"},
     };
     struct err e;

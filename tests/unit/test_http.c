@@ -6,6 +6,7 @@
 #include "scripted_server.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -60,6 +61,8 @@ static const struct script_path paths[] = {
     ROW("/absolute", absolute_steps),
     ROW("/schemeless", protocol_steps),
     ROW("locked.invalid:443", login_steps),
+    ROW("http://locked.invalid/ok", login_steps),
+    ROW("/login", login_steps),
     ROW("/paced", paced_steps),
 };
 
@@ -121,6 +124,7 @@ struct answer_case {
 
 static const struct answer_case answer_cases[] = {
     {"/ok", HTTP_ANSWERED, 200, "hello", NULL, NULL, NULL, RETRY_SUCCESS},
+    {"/login", HTTP_ANSWERED, 407, "", NULL, NULL, NULL, RETRY_PERMANENT},
     {"/none", HTTP_ANSWERED, 404, "", NULL, NULL, NULL, RETRY_PERMANENT},
     {"/early", HTTP_ANSWERED, 429, "no", NULL, NULL, NULL, RETRY_TRANSIENT},
     {"/reset", HTTP_FAILED, 200, "hel", "connection reset by peer after 3 bytes", "connection reset by peer",
@@ -232,6 +236,112 @@ static void test_answer_too_large(void **state)
     scene_done(&scene);
 }
 
+/* `before`, `line` again and again, `after`; malloc'ed. */
+static char *repeated(const char *before, const char *line, size_t times, const char *after)
+{
+    char *text = malloc(strlen(before) + strlen(line) * times + strlen(after) + 1);
+    assert_non_null(text);
+    char *end = stpcpy(text, before);
+    for (size_t i = 0; i < times; i++)
+        end = stpcpy(end, line);
+    stpcpy(end, after);
+    return text;
+}
+
+/* No host's head or trailer costs more than the limit, and none of them looks like our own trouble. */
+static void test_floods_of_headers(void **state)
+{
+    (void)state;
+    static const char ok[] = "HTTP/1.1 200 OK\r\n", chunked[] =
+                                                        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"
+                                                        "\r\n\r\n5\r\nhello\r\n0\r\n";
+    static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    static const char end[] = "X-Last: z\r\nContent-Length: 0\r\n\r\n";
+    static const struct {
+        const char *before, *line;
+        size_t times;
+        const char *after;
+        enum http_end end;
+        const char *words;
+    } cases[] = {
+        {ok, "X-A: 0123456789\r\n", 900, end, HTTP_ANSWERED, NULL},
+        {ok, "X-A: 0123456789\r\n", 1100, end, HTTP_FAILED,
+         "the answer has more than 1024 header lines (limit)"},
+        {ok, "X-A: 0123456789012345678901234567890123456789012345678901234567890123456789\r\n", 5000, "",
+         HTTP_FAILED, "the answer's headers are larger than 256 KiB (limit)"},
+        {"HTTP/1.1 200 OK\r\nX-A: ", "a", 150000, "", HTTP_FAILED,
+         "the answer has a header line that is too long (limit)"},
+        {interim, interim, 3000, "HTTP/1.1 200 OK\r\nX-Last: z\r\nContent-Length: 0\r\n\r\n", HTTP_ANSWERED,
+         NULL},
+        {interim, interim, 20000, "", HTTP_FAILED, "the answer's headers are larger than 256 KiB (limit)"},
+        {chunked, "X-T: 01234567890123456789\r\n", 20000, "", HTTP_FAILED,
+         "the answer's headers and trailers are larger than 256 KiB (limit)"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char *text = repeated(cases[i].before, cases[i].line, cases[i].times, cases[i].after);
+        const struct script_step step = {.raw = text, .end = SCRIPT_STALL};
+        const struct script_path flood[] = {{.path = "/flood", .steps = &step, .step_count = 1}};
+        struct scene scene;
+        struct http_answer answer;
+        print_message("    %zu\n", i);
+        scene_init(&scene);
+        scripted_server_free(scene.server);
+        scene.server = scripted_server_new(flood, 1);
+        set_path(&scene, "/flood");
+        assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+        assert_int_equal(answer.end, cases[i].end);
+        if (cases[i].end == HTTP_FAILED) {
+            assert_string_equal(answer.cause_words, cases[i].words);
+            assert_int_equal(retry_classify(&answer), RETRY_PERMANENT);
+        } else {
+            assert_string_equal(http_header(&answer, "X-Last"), "z");
+        }
+        http_answer_done(&answer);
+        scene_done(&scene);
+        free(text);
+    }
+}
+
+static void *answer_in_the_clear(void *context)
+{
+    static const char text[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    char bytes[1024];
+    int connection = accept(*(int *)context, NULL, NULL);
+    ssize_t got = read(connection, bytes, sizeof bytes);
+    if (got > 0)
+        got = write(connection, text, sizeof text - 1);
+    close(connection);
+    return NULL;
+}
+
+/* A host that speaks in the clear where TLS was expected: known after one more try. */
+static void test_no_tls(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct http_answer answer;
+    scene_init(&scene);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, answer_in_the_clear, &listener), 0);
+    snprintf(scene.url, sizeof scene.url, "https://127.0.0.1:%d/", ntohs(address.sin_port));
+    scene.request.connect_timeout_ms = 5000;
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    pthread_join(thread, NULL);
+    close(listener);
+    assert_int_equal(answer.end, HTTP_FAILED);
+    assert_string_equal(answer.cause, "this port does not speak TLS (https)");
+    assert_int_equal(retry_classify(&answer), RETRY_TRANSIENT_ONCE);
+    assert_false(answer.may_have_arrived);
+    http_answer_done(&answer);
+    scene_done(&scene);
+}
+
 static void test_not_connected(void **state)
 {
     (void)state;
@@ -280,7 +390,17 @@ static void test_proxy(void **state)
     assert_int_equal(retry_classify(&answer), RETRY_FATAL);
     assert_int_equal(retry_fatal_class(&answer), ERR_NETWORK);
     http_answer_done(&answer);
+    strcpy(scene.url, "http://locked.invalid/ok");
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    assert_int_equal(answer.end, HTTP_ANSWERED);
+    assert_int_equal(answer.status, 407);
+    assert_int_equal(retry_classify(&answer), RETRY_FATAL);
+    http_answer_done(&answer);
     setenv("no_proxy", "127.0.0.1", 1);
+    set_path(&scene, "/login");
+    assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+    assert_int_equal(retry_classify(&answer), RETRY_PERMANENT); /* the host's own */
+    http_answer_done(&answer);
     set_path(&scene, "/ok");
     assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
     assert_int_equal(answer.status, 200);
@@ -588,6 +708,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_floods_of_headers),
+        cmocka_unit_test(test_no_tls),
         cmocka_unit_test(test_answer_too_large),
         cmocka_unit_test(test_not_connected),
         cmocka_unit_test(test_proxy),

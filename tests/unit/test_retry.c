@@ -54,7 +54,7 @@ static void test_statuses(void **state)
         {200, false, RETRY_SUCCESS},   {206, false, RETRY_SUCCESS},   {304, false, RETRY_SUCCESS},
         {301, false, RETRY_PERMANENT}, {400, false, RETRY_PERMANENT}, {401, false, RETRY_PERMANENT},
         {403, false, RETRY_PERMANENT}, {403, true, RETRY_TRANSIENT},  {404, false, RETRY_PERMANENT},
-        {404, true, RETRY_PERMANENT},  {407, false, RETRY_FATAL},     {408, false, RETRY_TRANSIENT},
+        {404, true, RETRY_PERMANENT},  {407, false, RETRY_PERMANENT},     {408, false, RETRY_TRANSIENT},
         {410, false, RETRY_PERMANENT}, {425, false, RETRY_TRANSIENT}, {429, false, RETRY_TRANSIENT},
         {500, false, RETRY_TRANSIENT}, {501, false, RETRY_PERMANENT}, {502, false, RETRY_TRANSIENT},
         {503, false, RETRY_TRANSIENT}, {504, false, RETRY_TRANSIENT}, {505, false, RETRY_PERMANENT},
@@ -97,7 +97,10 @@ static void test_classify(void **state)
     struct http_answer answer = {.end = HTTP_FAILED, .curl_code = CURLE_RECV_ERROR, .status = 200};
     assert_int_equal(retry_classify(&answer), RETRY_TRANSIENT);
     answer.status = 407;
+    answer.proxy_wants_login = true;
     assert_int_equal(retry_classify(&answer), RETRY_FATAL);
+    answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 407};
+    assert_int_equal(retry_classify(&answer), RETRY_PERMANENT);
     answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 404};
     assert_int_equal(retry_classify(&answer), RETRY_PERMANENT);
 }
