@@ -113,7 +113,7 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
             value->load, node, NULL, e,
             "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line",
             value->field->key);
-    bool is_http = text_starts_with(url, "http://") || text_starts_with(url, "https://");
+    bool is_http = !has_blank && (text_starts_with(url, "http://") || text_starts_with(url, "https://"));
     const char *advice = is_http ? "after the scheme come a host and, if any, a port of 1 to 65535" : NULL;
     return diagnose_error(value->load, node, advice, e, "\"%s\": %s %s", value->field->key,
                           diagnose_value(node, shown),

@@ -68,11 +68,13 @@ static int count_nodes(struct reader *reader, size_t more, struct err *e)
     return 0;
 }
 
-static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, struct err *e)
+/* `text_bytes` more lie behind the node. */
+static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, size_t text_bytes,
+                                  struct err *e)
 {
     if (count_nodes(reader, 1, e) < 0)
         return NULL;
-    struct yaml_node *node = arena_alloc(reader->arena, sizeof *node, e);
+    struct yaml_node *node = arena_alloc(reader->arena, sizeof *node + text_bytes, e);
     if (node != NULL)
         *node = (struct yaml_node){.kind = kind,
                                    .line = (int)reader->event.start_mark.line + 1,
@@ -131,7 +133,7 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     const yaml_event_t *event = &reader->event;
     yaml_scalar_style_t style = event->data.scalar.style;
     size_t length = event->data.scalar.length;
-    struct yaml_node *node = node_new(reader, YAML_SCALAR, e);
+    struct yaml_node *node = node_new(reader, YAML_SCALAR, length + 1, e);
     if (node == NULL || open_anchor(reader, event->data.scalar.anchor, node, &anchor, e) < 0)
         return -1;
     close_anchor(reader, anchor);
@@ -150,9 +152,11 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     if (length > UINT32_MAX - 1 || memchr(event->data.scalar.value, '\0', length) != NULL)
         return fail_at(reader, event->start_mark.line, event->start_mark.column, e,
                        "a text must not hold a NUL (\"\\0\")");
-    node->text = arena_strndup(reader->arena, (const char *)event->data.scalar.value, length, e);
+    char *text = (char *)(node + 1);
+    memcpy(text, event->data.scalar.value, length + 1);
+    node->text = text;
     *out = node;
-    return node->text == NULL ? -1 : 0;
+    return 0;
 }
 
 static int push_child(struct reader *reader, const struct yaml_node *child, struct err *e)
@@ -178,7 +182,7 @@ static int read_sequence(struct reader *reader, int depth, struct yaml_node **ou
 {
     size_t anchor;
     size_t first = reader->open_count;
-    struct yaml_node *node = node_new(reader, YAML_SEQUENCE, e);
+    struct yaml_node *node = node_new(reader, YAML_SEQUENCE, 0, e);
     if (node == NULL || open_anchor(reader, reader->event.data.sequence_start.anchor, node, &anchor, e) < 0)
         return -1;
     for (;;) {
@@ -290,7 +294,7 @@ static int read_mapping(struct reader *reader, int depth, struct yaml_node **out
     size_t anchor;
     size_t first = reader->open_count;
     const struct yaml_node *merged = NULL;
-    struct yaml_node *node = node_new(reader, YAML_MAPPING, e);
+    struct yaml_node *node = node_new(reader, YAML_MAPPING, 0, e);
     if (node == NULL || open_anchor(reader, reader->event.data.mapping_start.anchor, node, &anchor, e) < 0)
         return -1;
     for (;;) {
