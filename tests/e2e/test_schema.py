@@ -29,7 +29,7 @@ EXPRESSIBLE = [re.compile(pattern) for pattern in (
     r'^unknown setting ',
     r'" must be true or false, not ',
     r'is not true or false',
-    r'" must be 64 hex digits(?!: "\d+")',  # digits only look like a number there, whose length a schema can't tell
+    r'" must be 64 hex digits',
     r'is no URL that can be fetched',
     r'^"url": .* holds a blank',
     r'characters; at most \d+ are allowed',
@@ -58,6 +58,14 @@ EXPRESSIBLE = [re.compile(pattern) for pattern in (
     r'can.t be set in tender.yml',
     r'^a package file can.t refer to another one',
 )]
+
+
+# … but not where the value has a variable in it, or is a number to an editor: its digits are not told then.
+NOT_EXPRESSIBLE = re.compile(r'\$|must be 64 hex digits: "[0-9]+([eE][0-9]+)?"|"app_store_id" has \d+ characters')
+
+
+def is_expressible(message):
+    return NOT_EXPRESSIBLE.search(message) is None and any(pattern.search(message) for pattern in EXPRESSIBLE)
 
 
 class Loader(yaml.SafeLoader):
@@ -197,7 +205,7 @@ class Schemas(unittest.TestCase):
         self.assertGreater(count, 40)
 
     def test_cases(self):
-        expressed, accepted = 0, 0
+        expressed, accepted, wrong = 0, 0, []
         for case in CASES:
             content = read_case(case)
             if content is None:
@@ -211,10 +219,11 @@ class Schemas(unittest.TestCase):
                 messages = said.get(path, [])
                 if not messages:
                     accepted += 1
-                    self.assertEqual(found, [], f"{case.name}: {path}: the parser takes it")
-                elif any(pattern.search(message) for pattern in EXPRESSIBLE for message in messages if "$" not in message):
+                    wrong += [f"{case.name}: {path}: the parser takes it, but {fault}" for fault in found]
+                elif any(is_expressible(message) for message in messages):
                     expressed += 1
-                    self.assertNotEqual(found, [], f"{case.name}: {path}: the parser says {messages}")
+                    wrong += [] if found else [f"{case.name}: {path}: the parser says {messages}"]
+        self.assertEqual(wrong, [])
         self.assertGreater(expressed, 20)
         self.assertGreater(accepted, 30)
 
