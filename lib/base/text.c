@@ -37,6 +37,18 @@ bool text_ends_with_ignoring_case(const char *text, const char *suffix)
     return length >= tail && strcasecmp(text + length - tail, suffix) == 0;
 }
 
+void text_replace(char *text, const char *word, const char *mark)
+{
+    size_t word_length = strlen(word);
+    size_t mark_length = strlen(mark);
+    if (word_length == 0 || mark_length > word_length)
+        return;
+    for (char *at = text; (at = strstr(at, word)) != NULL; at += mark_length) {
+        memcpy(at, mark, mark_length);
+        memmove(at + mark_length, at + word_length, strlen(at + word_length) + 1);
+    }
+}
+
 static char fold(char letter)
 {
     return letter == '-' ? '_' : (char)tolower((unsigned char)letter);

@@ -12,6 +12,8 @@ bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 /* ASCII letters without regard to case. */
 bool text_ends_with_ignoring_case(const char *text, const char *suffix);
+/* Puts `mark` in the place of each occurrence of `word`, in place; `mark` must not be longer than `word`. */
+void text_replace(char *text, const char *word, const char *mark);
 /* Edits (insert, delete, replace, swap of neighbours) between two words of at most 63 bytes; a large number
  * for longer ones. */
 unsigned text_edit_distance(const char *a, const char *b);

@@ -12,6 +12,7 @@ static int send_all(struct delivery *run, struct err *e)
     for (size_t i = 0; i < desired->secret_count; i++)
         if (desired->secrets[i].value != NULL)
             values[count++] = (struct secret_value){desired->secrets[i].name, desired->secrets[i].value};
+    fleet_know_secrets(run->options->fleet, values, count);
     /* Those without a value here may be known to Fleet; if not, it says so for the item. */
     return count == 0 ? 0 : fleet_put_secrets(run->options->fleet, values, count, e);
 }

@@ -107,6 +107,7 @@ enum call_verdict call_judge(struct call *call, struct http_answer *answer)
     if (answer->status >= 200 && answer->status < 300)
         return VERDICT_DONE;
     codec_refusal(answer->body.bytes, answer->body.length, &call->refusal);
+    fleet_hide_secrets(call->fleet, call->refusal.reason);
     refuse(call, answer);
     if (answer->status == 408 || answer->status == 425 || answer->status == 429 ||
         (answer->status == 403 && retry_is_rate_limited(answer)))

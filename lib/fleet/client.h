@@ -47,6 +47,9 @@ int fleet_put_setup_experience(struct fleet *fleet, int64_t team_id, const char 
 /* Creates the team, or finds it where the answer was lost or the name is taken. */
 int fleet_create_team(struct fleet *fleet, const char *name, struct arena *arena, struct fleet_team *out,
                       struct err *e) MUST_CHECK;
+/* Values that must not come out in messages, whatever the server answers. Borrowed for the connection's life.
+ */
+void fleet_know_secrets(struct fleet *fleet, const struct secret_value *secrets, size_t count);
 int fleet_put_secrets(struct fleet *fleet, const struct secret_value *secrets, size_t count,
                       struct err *e) MUST_CHECK;
 

@@ -221,5 +221,8 @@ int fleet_get_batch(struct fleet *fleet, const char *team_name, const char *id, 
         .name = "GET /software/batch/{id}", .method = "GET", .path = path, .right = "see how a batch stands"};
     if (call_read(fleet, &call, e) < 0)
         return -1;
-    return codec_batch_answer(call.answer.bytes, call.answer.length, out, e);
+    if (codec_batch_answer(call.answer.bytes, call.answer.length, out, e) < 0)
+        return -1;
+    fleet_hide_secrets(fleet, out->message);
+    return 0;
 }

@@ -28,6 +28,10 @@ static int set_base(struct fleet *fleet, const char *url, struct err *e)
     if (!url_is_http(url) || strpbrk(url, "?# \t\r\n") != NULL)
         return err_set(e, ERR_CONFIG, "\"%s\" is no address of a Fleet server (https://fleet.example.com)",
                        url_redact(url, shown, sizeof shown));
+    if (strstr(url, "/api/") != NULL)
+        return err_set(e, ERR_CONFIG,
+                       "\"%s\" goes too far: FLEET_URL is the server's address alone, without /api/…",
+                       url_redact(url, shown, sizeof shown));
     size_t length = strlen(url);
     while (length > 0 && url[length - 1] == '/')
         length--;
@@ -35,6 +39,21 @@ static int set_base(struct fleet *fleet, const char *url, struct err *e)
         return err_set(e, ERR_CONFIG, "the Fleet server's address is too long");
     snprintf(fleet->base, sizeof fleet->base, "%.*s/api/v1/fleet", (int)length, url);
     return 0;
+}
+
+void fleet_hide_secrets(const struct fleet *fleet, char *text)
+{
+    static const char mark[] = "***";
+    text_replace(text, strrchr(fleet->authorisation, ' ') + 1, mark);
+    for (size_t i = 0; i < fleet->secret_count; i++)
+        if (strlen(fleet->secrets[i].value) >= strlen(mark)) /* a shorter one could be any part of a word */
+            text_replace(text, fleet->secrets[i].value, mark);
+}
+
+void fleet_know_secrets(struct fleet *fleet, const struct secret_value *secrets, size_t count)
+{
+    fleet->secrets = secrets;
+    fleet->secret_count = count;
 }
 
 struct fleet *fleet_new(const struct fleet_options *options, struct err *e)

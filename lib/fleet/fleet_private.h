@@ -2,6 +2,7 @@
 #ifndef TENDER_FLEET_FLEET_PRIVATE_H
 #define TENDER_FLEET_FLEET_PRIVATE_H
 
+#include "fleet/codec.h"
 #include "fleet/fleet.h"
 
 enum { MAX_CALL_NAMES = 40, API_BASE_BYTES = 2048 };
@@ -16,8 +17,13 @@ struct fleet {
     struct call_statistics statistics[MAX_CALL_NAMES];
     size_t statistics_count;
     uint64_t uploaded_bytes;
+    const struct secret_value *secrets; /* their values never come out in what the server says; borrowed */
+    size_t secret_count;
 };
 
+/* A server, or a proxy before it, may repeat what it was sent: the token and the secret variables' values
+ * become "***". */
+void fleet_hide_secrets(const struct fleet *fleet, char *text);
 /* Adds one exchange's time to its kind of call. */
 void fleet_count_call(struct fleet *fleet, const char *name, int64_t duration_ms);
 

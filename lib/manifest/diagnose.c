@@ -39,14 +39,17 @@ static char *find_secret(char *line)
     return NULL;
 }
 
-/* Each word with "://" in it becomes what url_redact makes of it. */
+/* Each word with "://" in it becomes what url_redact makes of it. A blank may stand in a URL by mistake: the
+ * query behind it is hidden too. */
 static void redact_urls(const char *text, char *out, size_t size)
 {
     size_t used = 0;
+    bool may_be_in_url = false;
     out[0] = '\0';
     while (*text != '\0' && used + 1 < size) {
         size_t length = strcspn(text, " \t'\"<>");
         if (length == 0) {
+            may_be_in_url = may_be_in_url && strchr(" \t", *text) != NULL;
             out[used++] = *text++;
             out[used] = '\0';
             continue;
@@ -55,8 +58,13 @@ static void redact_urls(const char *text, char *out, size_t size)
         char shown[LINE_BYTES];
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         snprintf(shown, sizeof shown, "%s", word);
-        if (strstr(word, "://") != NULL)
+        char *query = may_be_in_url ? strchr(shown, '?') : NULL;
+        if (strstr(word, "://") != NULL) {
             url_redact(word, shown, sizeof shown);
+            may_be_in_url = true;
+        } else if (query != NULL) {
+            snprintf(query, sizeof shown - (size_t)(query - shown), "?…");
+        }
         int written = snprintf(out + used, size - used, "%s", shown);
         used += written < (int)(size - used) ? (size_t)written : size - used - 1;
         text += length;

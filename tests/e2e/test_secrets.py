@@ -51,6 +51,24 @@ class Secrets(support.EndToEnd):
         missing = world.tender("apply", "--token-file", str(world.root / "none"), FLEET_API_TOKEN=None)
         self.assert_status(missing, support.FAILED)
 
+    def test_a_server_that_repeats_what_it_was_sent(self):
+        reason = "can't use maintainer-token with very-secret-value"
+        fault = {"method": "POST", "path": "/software/package", "do": "status", "status": 422, "body": {"message": "Validation", "errors": [{"name": "x", "reason": reason}]}}
+        world = self.world(script={"api": [fault]})
+        world.write("lib/install.sh", "#!/bin/sh\necho $FLEET_SECRET_LICENCE\n")
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA), "install_script": {"path": "../lib/install.sh"}})
+        result = world.tender("apply", "--log-level", "debug", FLEET_SECRET_LICENCE="very-secret-value")
+        self.assert_status(result, PARTIAL)
+        self.assertIn("can't use *** with ***", result.stdout)
+        self.assert_no_secret(result, "very-secret-value")
+
+    def test_a_url_that_is_none(self):
+        world = self.world()
+        world.write("teams/workstations.yml", "name: Workstations\nsoftware:\n  packages:\n    - url: http://user:pass-word@vendor.example/bad url?sig=tell-nobody\n")
+        for arguments in (["validate"], ["plan"], ["apply"], ["show"]):
+            result = world.tender(*arguments)
+            self.assert_no_secret(result, "pass-word", "tell-nobody")
+
     def test_secret_variables_go_to_fleet_first(self):
         world = self.world()
         world.write("lib/install.sh", "#!/bin/sh\necho $FLEET_SECRET_LICENCE\n")
