@@ -323,6 +323,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
         return;
     }
     if (transfer->hop_url == NULL) {
+        if (!transfer_drop_away(transfer))
+            return;
         struct source *source = source_next(&transfer->sources, now_ms);
         if (source == NULL) {
             transfer_fail(transfer, ERR_SERVER, "no source is left");
@@ -338,6 +340,9 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
             transfer_fail_locally(transfer, &e);
             return;
         }
+    } else if (transfer_host_is_away(transfer, transfer->hop_host)) {
+        transfer_failed_for_good(transfer, transfer_describe_away(transfer, transfer->hop_host));
+        return;
     } else if (!slot_is_free || !host_is_open(transfer->hop_host, now_ms)) {
         if (host_parked_until(transfer->hop_host) > now_ms)
             wait_for_host(transfer, transfer->hop_host, now_ms);

@@ -170,6 +170,11 @@ void transfer_answered(struct transfer *transfer, const struct http_answer *answ
 void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause, const char *text);
 void transfer_failed_for_now(struct transfer *transfer, const char *cause);
 void transfer_failed_for_good(struct transfer *transfer, const char *cause);
+/* Whether the host asked for a longer pause than the item or the run has. */
+bool transfer_host_is_away(const struct transfer *transfer, const struct host *host);
+const char *transfer_describe_away(struct transfer *transfer, const struct host *host);
+/* Puts the sources of such hosts out. False: none is left, and the transfer has failed. */
+bool transfer_drop_away(struct transfer *transfer);
 void transfer_again_at_once(struct transfer *transfer, const char *cause);
 
 /* transfer_report.c */

@@ -50,6 +50,37 @@ static void give_up(struct transfer *transfer, const char *why)
     buf_done(&text);
 }
 
+bool transfer_host_is_away(const struct transfer *transfer, const struct host *host)
+{
+    int64_t deadline = transfer->fetcher->options->deadline_monotonic_ms;
+    int64_t until = host_parked_until(host);
+    return until - transfer_now(transfer) > transfer->policy->retry_after_max_ms ||
+           (deadline > 0 && until > deadline);
+}
+
+const char *transfer_describe_away(struct transfer *transfer, const struct host *host)
+{
+    char duration[CLOCK_TEXT_BYTES];
+    return transfer_text(
+        transfer, "%s asked everybody to stay away (Retry-After); %s are left, which is too long",
+        host_name(host), clock_duration_text(host_parked_until(host) - transfer_now(transfer), duration));
+}
+
+bool transfer_drop_away(struct transfer *transfer)
+{
+    for (size_t i = 0; i < transfer->sources.count; i++) {
+        struct source *source = &transfer->sources.items[i];
+        if (source->is_out || !transfer_host_is_away(transfer, source->host))
+            continue;
+        source->last_cause = transfer_describe_away(transfer, source->host);
+        source_failed_for_good(source);
+    }
+    if (source_any_left(&transfer->sources))
+        return true;
+    give_up(transfer, "");
+    return false;
+}
+
 static void wait_for_next_round(struct transfer *transfer, const char *cause)
 {
     const struct fetch_options *options = transfer->fetcher->options;
@@ -72,10 +103,8 @@ static void go_on(struct transfer *transfer, const char *cause)
     transfer_end_chain(transfer);
     if (transfer->state == TRANSFER_FINISHED)
         return;
-    if (!source_any_left(&transfer->sources)) {
-        give_up(transfer, "");
+    if (!transfer_drop_away(transfer))
         return;
-    }
     if (!source_round_is_over(&transfer->sources)) {
         transfer_announce_source(transfer, cause);
         transfer_set_state(transfer, TRANSFER_READY);
@@ -105,10 +134,9 @@ static bool asks_too_much(struct transfer *transfer, const char **cause)
         return false;
     bool is_past_deadline =
         options->deadline_monotonic_ms > 0 && now + after > options->deadline_monotonic_ms;
-    if (after <= transfer->policy->retry_after_max_ms && !is_past_deadline) {
-        host_park(transfer->hop_host, now + after);
+    host_park(transfer->hop_host, now + after); /* for everybody, even if it is too long for this item */
+    if (after <= transfer->policy->retry_after_max_ms && !is_past_deadline)
         return false;
-    }
     *cause = is_past_deadline
                  ? transfer_text(transfer, "%s; it asks for %s, longer than the run may still take", *cause,
                                  clock_duration_text(after, duration))

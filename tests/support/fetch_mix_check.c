@@ -196,16 +196,9 @@ static const char *check_pause(const struct mix *mix, size_t number)
     int64_t early = 0, most = mix->fixture.settings.limits.parallel_per_host - 1;
     if (pause < 0 || mix->has_stalls)
         return NULL;
-    bool is_too_long = pause > mix->fixture.settings.retry.retry_after_max_ms;
     for (size_t i = number + 1; i < mix->record_count && !mix->is_second_run; i++) {
         const struct mix_record *later = &mix->records[i];
-        bool is_same = later->item == record->item && later->source == record->source;
-        if (is_too_long && is_same)
-            return VIOLATED("%s: asked again though it was to stay away for %lld ms",
-                            mix->items[record->item].name, (long long)pause);
-        if (later->host == record->host && later->is.asked_ms < record->is.answered_ms + pause &&
-            !is_too_long)
-            early++;
+        early += later->host == record->host && later->is.asked_ms < record->is.answered_ms + pause;
     }
     if (early > most)
         return VIOLATED("host %zu: %lld requests came before its Retry-After of %lld ms was over",

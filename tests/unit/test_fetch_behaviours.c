@@ -576,6 +576,28 @@ static void play_proxy(void)
     scene_done(&scene);
 }
 
+/* A pause that nobody can wait for is kept all the same: the host is asked by nobody any more. */
+static void play_away_for_everybody(void)
+{
+    const struct script_step away = {.status = 503, .headers = "Retry-After: 86400\r\n"}, good = {WHOLE};
+    const struct script_path paths[] = {{.path = "/a.pkg", .steps = &away, .step_count = 1},
+                                        {.path = "/b.pkg", .steps = &good, .step_count = 1}};
+    struct behaviour_scene scene;
+    struct package results[2];
+    scene_init(&scene, paths, 2);
+    scene.fixture.settings.limits.parallel_per_host = 1;
+    struct package_request requests[2] = {scene.request, scene.request};
+    requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+    assert_int_equal(fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e),
+                     0);
+    assert_int_equal(results[0].state, PACKAGE_FAILED);
+    assert_int_equal(results[1].state, PACKAGE_FAILED);
+    assert_non_null(strstr(results[1].err.text, "asked everybody to stay away (Retry-After)"));
+    assert_int_equal(scripted_server_count(scene.server, NULL), 1);
+    assert_int_equal(scene.fixture.skipped_ms, 0);
+    scene_done(&scene);
+}
+
 static const struct special {
     const char *name, *stands_for;
     void (*play)(void);
@@ -592,6 +614,7 @@ static const struct special {
     {"one download for all who want it", "B3", play_one_download_for_all},
     {"credentials stay with their origin", "C9", play_credentials_stay},
     {"a proxy and its exceptions", "C16", play_proxy},
+    {"a pause of a day", "A8, RFC 9110 10.2.3", play_away_for_everybody},
 };
 
 static void test_specials(void **state)
