@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 static const char *const descriptions[ENTRY_KEY_COUNT] = {
-    [KEY_PATH] = "A package file (.yml, .yaml) or a script that is the package (.sh, .ps1, .py), relative to "
-                 "this file",
+    [KEY_PATH] =
+        ("A package file (.yml, .yaml) or a script that is the package (.sh, .ps1, .py), relative to "
+         "this file"),
     [KEY_PATHS] =
         "A glob for such files, relative to this file: *, ? and [...] in a part, ** for any folders",
     [KEY_URL] = "Where the package is downloaded from: http:// or https://",
