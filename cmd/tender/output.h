@@ -11,8 +11,8 @@
 
 struct output {
     bool log_as_json;
-    bool error_is_terminal;   /* a progress line that is written over; elsewhere a plain line every 30 s */
-    bool progress_is_shown;   /* the cursor stands behind a progress line */
+    bool error_is_terminal;   /* progress lines that are drawn over; elsewhere a plain line every 30 s */
+    int progress_lines;       /* drawn; the cursor stands in the last one */
     int64_t last_progress_ms; /* monotonic */
     int64_t last_bytes_ms;
     uint64_t last_bytes;
@@ -24,6 +24,7 @@ void output_init(struct output *output, const struct settings *settings, const s
 /* For reconcile_world.progress; the context is the output. */
 void output_progress(void *context, const struct fetch_progress *progress);
 void output_end_progress(struct output *output);
+int output_terminal_width(int file); /* in columns; 80 where it can't be told */
 
 struct report_style output_style(const struct settings *settings);
 /* Writes to standard output. A failing standard output is the program's failure: -1. */

@@ -39,6 +39,8 @@ struct attempt {
     uint64_t resumed_from;      /* offset it began at */
     const char *cause;          /* "" if it succeeded; else in plain words */
     int64_t waited_ms;          /* the wait before it */
+    int64_t connect_ms;         /* until connected (with TLS), from the last request's start; -1: never */
+    int64_t first_byte_ms;      /* until the answer began; -1: never */
 };
 
 struct package {
