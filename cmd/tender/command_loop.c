@@ -9,25 +9,54 @@ enum { RUN_ARENA_BYTES = 1024 * 1024 * 1024, MOST_DOUBLINGS = 10 };
 
 #define LONGEST_PAUSE_MS INT64_C(3600000)
 
-static bool is_quiet(const struct run_report *report)
+/* What a report says of the items, as one digest: a run that finds the same as the last one has nothing new
+ * to tell. */
+static int outcomes_digest(const struct run_report *report, char hex[DIGEST_HEX_BYTES], struct err *e)
+{
+    CLEANUP(digest_cleanup) struct digest *digest = digest_new(e);
+    if (digest == NULL)
+        return -1;
+    for (size_t i = 0; i < report->team_count; i++)
+        for (size_t k = 0; k < report->teams[i].outcome_count; k++) {
+            const struct outcome *outcome = &report->teams[i].outcomes[k];
+            const char *const texts[] = {outcome->team, outcome->name, outcome_kind_name(outcome->kind),
+                                         outcome->kept};
+            for (size_t t = 0; t < ARRAY_LENGTH(texts); t++)
+                if (digest_update(digest, texts[t], strlen(texts[t]) + 1, e) < 0)
+                    return -1;
+        }
+    return digest_finish(digest, hex, e);
+}
+
+static bool is_quiet(const struct run_report *report, const char *before, const char *now)
 {
     size_t changed =
         report->counts[OUTCOME_CREATED] + report->counts[OUTCOME_UPDATED] + report->counts[OUTCOME_REMOVED];
-    return report->exit_status == EXIT_STATUS_DONE && changed == 0;
+    bool is_partial = report->exit_status == EXIT_STATUS_PARTIAL;
+    return changed == 0 &&
+           (report->exit_status == EXIT_STATUS_DONE || (is_partial && strcmp(before, now) == 0));
 }
 
-/* The report as a whole where something happened; else one line. */
+/* The report as a whole where something happened or is new; else one line. */
 static int tell(struct output *output, const struct settings *settings, const struct run_report *report,
-                struct err *e)
+                char last[DIGEST_HEX_BYTES], struct err *e)
 {
-    if (!is_quiet(report) || settings->report_file != NULL)
+    char before[DIGEST_HEX_BYTES];
+    memcpy(before, last, sizeof before);
+    if (outcomes_digest(report, last, e) < 0)
+        return -1;
+    if (!is_quiet(report, before, last) || settings->report_file != NULL)
         return output_report(settings, report, e);
-    log_info(&output->log, "run", "nothing to do: %zu items of %zu teams are as revision %.12s says",
-             report->counts[OUTCOME_UNCHANGED], report->team_count, report->revision);
+    size_t troubles = report->counts[OUTCOME_FAILED] + report->counts[OUTCOME_WAITING] +
+                      report->counts[OUTCOME_BLOCKED] + report->counts[OUTCOME_WITHHELD];
+    log_info(&output->log, "run",
+             "nothing to do: %zu items are as revision %.12s says; %zu need attention, as before",
+             report->counts[OUTCOME_UNCHANGED], report->revision, troubles);
     return 0;
 }
 
-static int run_once(struct program *program, struct output *output, int *status, struct err *e)
+static int run_once(struct program *program, struct output *output, int *status, char last[DIGEST_HEX_BYTES],
+                    struct err *e)
 {
     CLEANUP(arena_cleanup) struct arena *arena = arena_new(RUN_ARENA_BYTES);
     if (arena == NULL)
@@ -44,7 +73,7 @@ static int run_once(struct program *program, struct output *output, int *status,
     program->settings.interval_ms =
         settings.interval_ms; /* tender.yml may set it, for the pause behind this run */
     program->settings.interval_jitter_percent = settings.interval_jitter_percent;
-    return tell(output, &settings, &report, e);
+    return tell(output, &settings, &report, last, e);
 }
 
 static bool failed_as_a_whole(int status)
@@ -74,18 +103,16 @@ int command_loop(struct program *program)
     const struct clock *clock = clock_system();
     output_init(&output, &program->settings, clock);
     CLEANUP(file_close_cleanup) int lock = -1;
-    if (reconcile_lock(&program->settings, &lock, &e) < 0) {
-        output_error(&e);
-        return report_exit_status_of(&e);
-    }
+    if (program_check_report_file(&program->settings, &e) < 0 ||
+        reconcile_lock(&program->settings, &lock, &e) < 0)
+        return program_fail(program->command, &e);
     int failures = 0;
+    char last[DIGEST_HEX_BYTES] = "";
     int status = EXIT_STATUS_DONE;
     while (loop_stop_requested(program->loop) == LOOP_GO_ON) {
         int64_t started_ms = clock->monotonic_ms(clock->context);
-        if (run_once(program, &output, &status, &e) < 0) {
-            output_error(&e);
-            return report_exit_status_of(&e);
-        }
+        if (run_once(program, &output, &status, last, &e) < 0)
+            return program_fail(program->command, &e);
         if (status == EXIT_STATUS_USAGE)
             return status;
         failures = failed_as_a_whole(status) ? failures + 1 : 0;

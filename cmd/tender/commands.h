@@ -38,6 +38,11 @@ int schema_print(int count, char *const names[]);
 /* Help on standard output; the exit status. */
 int help_print(const char *command_name);
 
+/* Says what is wrong, and for a wrong use where the options are listed; the exit status. */
+int program_fail(const struct command *command, const struct err *e);
+/* Whether --report can be written at all: known before anything is changed. */
+int program_check_report_file(const struct settings *settings, struct err *e) MUST_CHECK;
+
 /* Fills the arguments that reconcile_run needs from the program. */
 struct reconcile_world program_world(struct program *program, const struct log *log);
 

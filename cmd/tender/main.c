@@ -3,10 +3,12 @@
 #include "commands.h"
 #include "output.h"
 #include "report/report.h"
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SETTINGS_ARENA_BYTES = 4 * 1024 * 1024 };
 
@@ -114,12 +116,26 @@ static int refuse_command(const char *name)
     return EXIT_STATUS_USAGE;
 }
 
-static int fail(const struct command *command, const struct err *e)
+int program_fail(const struct command *command, const struct err *e)
 {
     output_error(e);
     if (e->class == ERR_USAGE)
         fprintf(stderr, "`tender help %s` lists its options.\n", command->name);
     return report_exit_status_of(e);
+}
+
+int program_check_report_file(const struct settings *settings, struct err *e)
+{
+    if (settings->report_file == NULL || strcmp(settings->report_file, "-") == 0)
+        return 0;
+    char folder[PATH_MAX];
+    const char *slash = strrchr(settings->report_file, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - settings->report_file) + 1,
+             slash == NULL ? "." : settings->report_file);
+    if (access(folder, W_OK) < 0)
+        return err_set_errno(e, "the report can't be written to %s: folder %s", settings->report_file,
+                             folder);
+    return 0;
 }
 
 static int run_command(const struct command *command, int count, char *const arguments[])
@@ -129,21 +145,21 @@ static int run_command(const struct command *command, int count, char *const arg
     CLEANUP(arena_cleanup) struct arena *arena = arena_new(SETTINGS_ARENA_BYTES);
     if (arena == NULL) {
         (void)err_set(&e, ERR_MEMORY, "out of memory");
-        return fail(command, &e);
+        return program_fail(command, &e);
     }
     struct program program = {.command = command, .arena = arena};
     bool help = false;
     if (settings_init(&program.settings, &e) < 0 ||
         options_read(count, arguments, command->settings, environment_variable, &program.settings,
                      &program.given, &help, arena, &e) < 0)
-        return fail(command, &e);
+        return program_fail(command, &e);
     if (help)
         return help_print(command->name);
     if (report_writer_check(program.settings.format, command->document, &e) < 0)
-        return fail(command, &e);
+        return program_fail(command, &e);
     CLEANUP(loop_cleanup) struct loop *loop = loop_new(clock_system(), &e);
     if (loop == NULL || loop_catch_signals(loop, &e) < 0)
-        return fail(command, &e);
+        return program_fail(command, &e);
     program.loop = loop;
     return command->run(&program);
 }

@@ -190,8 +190,8 @@ static int send_batch(struct team_delivery *team, const struct batch *batch, enu
     char id[BATCH_ID_BYTES];
     struct err trouble;
     err_init(&trouble);
-    log_info(run->options->log, "commit", "%s: setting its %zu packages by digest", team->plan->desired->name,
-             batch->count);
+    log_info(run->options->log, "commit", "%s: setting its packages by digest (%zu)",
+             team->plan->desired->name, batch->count);
     if (fleet_start_batch(run->options->fleet, team->api_name, batch->items, batch->count, id, &trouble) == 0)
         return poll(team, id, result, answer, e);
     if (delivery_is_fatal(run, &trouble))

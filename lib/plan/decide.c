@@ -118,7 +118,9 @@ static int decide_check(const struct planner *planner, struct candidate *candida
     const struct software_item *wish = candidate->wish;
     const struct remembered_validator *last = memory_find_validator(planner->input->memory, wish->url);
     bool changed = candidate->package != NULL && candidate->package->state == PACKAGE_CHANGED;
-    const char *explanation = changed ? "its URL has other bytes than last time; no digest is pinned"
+    const char *explanation = candidate->title == NULL && last == NULL
+                                  ? "new, or not known yet: its bytes tell; no digest is pinned"
+                              : changed ? "its URL has other bytes than last time; no digest is pinned"
                               : candidate->package != NULL
                                   ? "its URL does not tell whether its bytes changed; no digest is pinned"
                                   : "no digest is pinned; its URL is asked whether the bytes changed";

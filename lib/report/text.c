@@ -215,7 +215,7 @@ static void write_traffic(struct page *page, const struct run_report *report)
     if (report->uploaded_bytes > 0)
         page_printf(page, ", %s uploaded", text_size(report->uploaded_bytes, uploaded));
     if (calls > 0)
-        page_printf(page, ", %zu requests to Fleet that took %s", calls,
+        page_printf(page, ", %zu request%s to Fleet that took %s", calls, calls == 1 ? "" : "s",
                     clock_duration_text(calls_ms, duration));
     page_printf(page, "\n");
 }
@@ -256,7 +256,7 @@ static void write_summary(struct page *page, const struct run_report *report)
     if (troubles < all)
         write_counts(page, report, false);
     if (all == 0)
-        page_printf(page, "no software");
+        page_printf(page, "%s", err_is_set(&report->failure) ? "nothing was changed" : "no software");
     page_printf(page, ". Exit status %d: %s.\n", report->exit_status, status_meaning(report));
 }
 

@@ -59,6 +59,20 @@ class Words(unittest.TestCase):
         self.assertEqual(result.returncode, FAILED, result.stderr)
         self.assertIn("TENDER_PARALLEL", result.stderr)
 
+    def test_report_that_cannot_be_written_is_told_first(self):
+        result = self.run_tender("apply", "--dir", ".", "--report", "/nowhere/at/all/report.json", FLEET_URL="http://127.0.0.1:1", FLEET_API_TOKEN="x")
+        self.assertEqual((result.returncode, result.stdout), (FAILED, ""))
+        self.assertIn("/nowhere/at/all", result.stderr)
+
+    def test_wrong_use_prints_no_report(self):
+        result = self.run_tender("plan")
+        self.assertEqual((result.returncode, result.stdout), (USAGE, ""))
+
+    def test_address_with_the_api_path(self):
+        result = self.run_tender("plan", "--dir", str(EXAMPLE), FLEET_URL="http://127.0.0.1:1/api/v1/fleet", FLEET_API_TOKEN="x", PACKAGE_HOST="http://127.0.0.1:1")
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn("without /api/", result.stdout)
+
     def test_full_standard_output(self):
         with open("/dev/full", "w") as full:
             result = subprocess.run([TENDER, "help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
