@@ -19,6 +19,8 @@ struct mirror {
     char aside[PATH_MAX]; /* where a damaged one goes */
     int lock;             /* -1: not held */
     bool is_new;          /* made in this run */
+    bool is_damaged;      /* found out before a fetch; why: */
+    char damage[GIT_TEXT_BYTES];
     git_repository *repository;
 };
 
@@ -140,18 +142,52 @@ static void take_back(struct mirror *mirror)
         (void)git_repository_open_bare(&mirror->repository, mirror->path);
 }
 
+/* Whether every reference can be read and its object is here, and the settings can be read: a power cut
+ * leaves files of no bytes or of zeros. libgit2 itself meets them in the middle of a fetch, with errors that
+ * look like the server's. */
+static bool is_sound(git_repository *repository)
+{
+    git_reference_iterator *references = NULL;
+    git_reference *reference = NULL;
+    git_config *config = NULL;
+    git_odb *odb = NULL;
+    int code = git_repository_config_snapshot(&config, repository);
+    if (code == 0)
+        code = git_repository_odb(&odb, repository);
+    if (code == 0)
+        code = git_reference_lookup(&reference, repository, "HEAD");
+    git_reference_free(reference);
+    if (code == 0)
+        code = git_reference_iterator_new(&references, repository);
+    while (code == 0 && (code = git_reference_next(&reference, references)) == 0) {
+        const git_oid *target = git_reference_target(reference);
+        bool is_here = target == NULL || git_odb_exists(odb, target) == 1;
+        if (!is_here)
+            git_error_set_str(GIT_ERROR_REFERENCE, "a reference names an object that is not there");
+        git_reference_free(reference);
+        code = is_here ? 0 : GIT_ERROR;
+    }
+    git_reference_iterator_free(references);
+    git_config_free(config);
+    git_odb_free(odb);
+    return code == GIT_ITEROVER;
+}
+
+/* What is damaged stays in its place until another one is fetched: it may have what is wished. */
 static int open_or_make(struct mirror *mirror, struct err *e)
 {
-    char reason[GIT_TEXT_BYTES];
     mirror->lock = -1;
     if (name_mirror(mirror, e) < 0 || lock_mirror(mirror, e) < 0)
         return -1;
     if (access(mirror->path, F_OK) != 0)
         return make_mirror(mirror, e);
     remove_stale_locks(mirror);
-    if (git_repository_open_bare(&mirror->repository, mirror->path) == 0)
-        return 0;
-    return set_aside(mirror, git_reason(mirror->options, reason), e);
+    git_error_clear();
+    mirror->is_damaged =
+        git_repository_open_bare(&mirror->repository, mirror->path) < 0 || !is_sound(mirror->repository);
+    if (mirror->is_damaged)
+        git_reason(mirror->options, mirror->damage);
+    return 0;
 }
 
 /* Whether the commit and its tree can be read. */
@@ -195,13 +231,13 @@ static enum fetch_result fetch(struct mirror *mirror, struct err *e)
 static enum fetch_result fetch_or_rebuild(struct mirror *mirror, struct err *e)
 {
     struct err first = {.class = ERR_NONE};
-    enum fetch_result result = fetch(mirror, &first);
+    enum fetch_result result = mirror->is_damaged ? FETCH_MIRROR_BAD : fetch(mirror, &first);
     if (result == FETCH_MIRROR_BAD && !mirror->is_new) {
-        if (set_aside(mirror, first.text, e) < 0)
+        if (set_aside(mirror, mirror->is_damaged ? mirror->damage : first.text, e) < 0)
             return FETCH_FATAL;
         first = (struct err){.class = ERR_NONE};
         result = fetch(mirror, &first);
-        if (result != FETCH_DONE && result != FETCH_FATAL)
+        if (result != FETCH_DONE)
             take_back(mirror);
     }
     if (result != FETCH_DONE)
@@ -209,18 +245,18 @@ static enum fetch_result fetch_or_rebuild(struct mirror *mirror, struct err *e)
     return result;
 }
 
-static void warn_of_age(const struct repository_options *options, const git_commit *commit, const char *cause,
-                        char warning[WARNING_BYTES])
+static void warn_of_age(const struct repository_options *options, const git_commit *commit, bool is_reached,
+                        const char *cause, char warning[WARNING_BYTES])
 {
     char age[CLOCK_TEXT_BYTES];
     char id[REVISION_BYTES];
     int64_t age_ms =
         options->clock->wall_ms(options->clock->context) - (int64_t)git_commit_time(commit) * 1000;
     git_oid_tostr(id, sizeof id, git_commit_id(commit));
-    int length =
-        snprintf(warning, WARNING_BYTES,
-                 "the repository can't be reached: the commit %.12s from before, %s old, is used (%s)", id,
-                 clock_duration_text(age_ms < 0 ? 0 : age_ms, age), cause);
+    int length = snprintf(warning, WARNING_BYTES,
+                          "the repository can't be %s: the commit %.12s from before, %s old, is used (%s)",
+                          is_reached ? "fetched" : "reached", id,
+                          clock_duration_text(age_ms < 0 ? 0 : age_ms, age), cause);
     if (length >= WARNING_BYTES)
         memcpy(warning + WARNING_BYTES - sizeof "…)", "…)", sizeof "…)");
 }
@@ -269,7 +305,7 @@ static int mirror_find(struct mirror *mirror, git_commit **commit, char warning[
     bool may_use_old = result == FETCH_UNREACHABLE || result == FETCH_MIRROR_BAD;
     if (!may_use_old || find_readable(mirror->repository, options->revision, commit) != 0)
         return err_set(e, trouble.class, "%s", trouble.text);
-    warn_of_age(options, *commit, trouble.text, warning);
+    warn_of_age(options, *commit, result == FETCH_MIRROR_BAD, trouble.text, warning);
     return 0;
 }
 

@@ -498,6 +498,100 @@ static void test_damaged_mirror(void **state)
     assert_int_not_equal(access(head, F_OK), 0);
 }
 
+static const char packed_refs[] = "# pack-refs with: peeled fully-peeled sorted";
+
+/* What a power cut leaves of one file: nothing, zeros, or its beginning; or it was written over. */
+static void damage_file(const char *mirror, const char *name, const char *how)
+{
+    char path[MIRROR_BYTES + 64];
+    struct err e;
+    err_init(&e);
+    struct buf bytes = BUF_INIT(1024 * 1024);
+    snprintf(path, sizeof path, "%s/%s", mirror, name);
+    if (strcmp(how, "empty") == 0) {
+        assert_int_equal(buf_add(&bytes, "", 0, &e), 0);
+    } else if (strcmp(how, "garbage") == 0) {
+        assert_int_equal(buf_add(&bytes, "\xff\xfe [x\n\xff", 8, &e), 0);
+    } else {
+        if (file_read(path, &bytes, &e) < 0) {
+            err_init(&e);
+            assert_int_equal(buf_add(&bytes, packed_refs, sizeof packed_refs, &e), 0);
+        }
+        if (strcmp(how, "zeros") == 0)
+            memset(bytes.bytes, 0, bytes.length);
+        else
+            bytes.length /= 2;
+    }
+    assert_int_equal(unlink(path) == 0 || errno == ENOENT, 1);
+    assert_int_equal(file_write_atomically(path, bytes.bytes, bytes.length, 0600, &e), 0);
+    buf_done(&bytes);
+}
+
+/* Adds a commit to the remote's trunk. */
+static void add_commit(struct world *world, const char *text)
+{
+    git_repository *repository;
+    const struct blob files[] = {{"teams/a.yml", GIT_FILEMODE_BLOB, text, 0}};
+    must(git_repository_open(&repository, world->remote));
+    commit_files(repository, "refs/heads/trunk", files, 1, world->second, 4000000, world->second);
+    git_repository_free(repository);
+}
+
+/* Whatever is damaged in the mirror: what is new in the remote is read, without a warning. */
+static void test_damaged_files_of_the_mirror(void **state)
+{
+    struct world *world = *state;
+    static const char *const names[] = {
+        "HEAD", "config", "packed-refs", "refs/tender/HEAD", "refs/heads/trunk", "refs/heads/side/branch"};
+    static const char *const ways[] = {"empty", "zeros", "half", "garbage"};
+    const struct repository_options options = options_for(world);
+    for (size_t i = 0; i < ARRAY_LENGTH(names) * ARRAY_LENGTH(ways); i++) {
+        const char *name = names[i / ARRAY_LENGTH(ways)];
+        const char *how = ways[i % ARRAY_LENGTH(ways)];
+        char mirror[MIRROR_BYTES];
+        char text[64];
+        repository_close(open_or_fail(&options));
+        find_mirror(world, mirror);
+        damage_file(mirror, name, how);
+        for (size_t k = 0; k < 2; k++) { /* with a new commit and without */
+            struct repository *repository = open_or_fail(&options);
+            if (strcmp(repository_warning(repository), "") != 0 ||
+                strcmp(repository_revision(repository), world->second) != 0)
+                fail_msg("%s, %s: %s", name, how, repository_warning(repository));
+            repository_close(repository);
+            snprintf(text, sizeof text, "name: A%zu\n", i);
+            add_commit(world, text);
+            if (k == 0)
+                damage_file(mirror, name, how);
+        }
+    }
+}
+
+/* A damaged reference while the remote is away: what else is there is used. */
+static void test_damaged_reference_and_away(void **state)
+{
+    struct world *world = *state;
+    char mirror[MIRROR_BYTES];
+    struct repository_options options = options_for(world);
+    repository_close(open_or_fail(&options));
+    find_mirror(world, mirror);
+    damage_file(mirror, "refs/heads/side/branch", "zeros");
+    move_remote(world, true);
+    for (size_t i = 0; i < 2; i++) {
+        struct repository *repository = open_or_fail(&options);
+        assert_string_equal(repository_revision(repository), world->second);
+        assert_non_null(strstr(repository_warning(repository), "can't be reached"));
+        expect_files(repository);
+        repository_close(repository);
+    }
+    move_remote(world, false);
+    options.revision = "side/branch";
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->branch);
+    assert_string_equal(repository_warning(repository), "");
+    repository_close(repository);
+}
+
 /* A damaged mirror while the remote is away: nothing is made up. */
 static void test_damaged_and_away(void **state)
 {
@@ -728,6 +822,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_remote_is_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_branch_goes_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_mirror, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_files_of_the_mirror, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_reference_and_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_and_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_secrets_and_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silent_server, set_up, tear_down),
