@@ -231,10 +231,10 @@ const struct behaviour behaviours[] = {
            {WHOLE}),
      FETCHED, .requests = 2},
     {"stall in mid-body", "A6", STEPS({WHOLE, V1, .send_at_most = 20000, .end = SCRIPT_STALL}, {WHOLE, V1}),
-     .stall_ms = 1000, FETCHED, .requests = 2,
-     .words = "stalled: under 1.0 KiB/s for 1 s (stall limit) after 20000 of 41152 bytes",
+     .stall_ms = 2000, FETCHED, .requests = 2,
+     .words = "stalled: under 1.0 KiB/s for 2 s (stall limit) after 20000 of 41152 bytes",
      .resumed_from = 20000},
-    {"silence", "A6", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_STALL}, {WHOLE}), .stall_ms = 1000,
+    {"silence", "A6", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_STALL}, {WHOLE}), .stall_ms = 2000,
      FETCHED, .requests = 2, .words = "stall limit"},
 
     /* Answers to a range that must not be spliced. */

@@ -367,14 +367,13 @@ static void play_one_slow_host(void)
     scene_init(&scene, slow_path, 1);
     scene.elsewhere = scripted_server_new(good_path, 1);
     scene.fixture.settings.retry.rounds = 2;
-    scene.fixture.settings.limits.stall_ms = 1000;
+    scene.fixture.settings.limits.stall_ms = 1500;
     struct package_request requests[2] = {scene.request, scene.request};
     requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.elsewhere), "/a.pkg");
     assert_int_equal(fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e),
                      0);
     assert_int_equal(results[0].state, PACKAGE_FAILED);
     assert_int_equal(results[1].state, PACKAGE_FETCHED);
-    assert_int_equal(results[1].waited_ms, 0);
     scripted_server_free(scene.elsewhere);
     scene_done(&scene);
 }
