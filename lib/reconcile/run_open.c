@@ -53,6 +53,7 @@ static int open_repository(struct run *run, struct err *e)
         .state_dir = settings->state_dir,
         .ca_file = settings->ca_file,
         .timeout_ms = settings->limits.repository_timeout_ms,
+        .deadline_monotonic_ms = run->deadline_monotonic_ms,
         .max_file_bytes = settings->limits.max_document_bytes,
         .stop = loop_stop_flag(run->world->loop),
         .clock = run->world->clock,
@@ -91,6 +92,7 @@ int run_read_manifests(struct run *run, struct err *e)
     const struct settings *settings = run->settings;
     if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
         return 0; /* what flags, the environment and the defaults say */
+    set_deadline(run, started_ms); /* as far as flags and the environment say */
     if (open_repository(run, e) < 0)
         return -1;
     struct manifest_options options = {

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -148,6 +149,32 @@ class Program(support.EndToEnd):
         self.assert_status(offline, PARTIAL)
         self.assertEqual(sorted(world.digests("Workstations")), ["alpha", "beta"], "the last fetched commit is used (H15)")
         pathlib.Path(moved).rename(world.repository)
+
+    def silent_git(self):
+        """The URL of a Git server that takes connections and says nothing."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/x.git"
+
+    def test_silent_git_server(self):
+        world = self.world()
+        limits = [({"TENDER_REPOSITORY_TIMEOUT": "500ms"}, "repository-timeout"), ({"TENDER_DEADLINE": "1s"}, "deadline")]
+        for limit, words in limits:
+            with self.subTest(words):
+                result = world.tender("plan", timeout=60, TENDER_DIR=None, TENDER_REPOSITORY=self.silent_git(), **limit)
+                self.assert_status(result, FAILED)
+                self.assertIn(words, result.stdout)
+        for command, status in (("plan", FAILED), ("run", DONE)):
+            with self.subTest(command):
+                process = world.spawn(command, TENDER_DIR=None, TENDER_REPOSITORY=self.silent_git())
+                self.addCleanup(lambda process=process: process.poll() is None and process.kill())
+                time.sleep(1.5)
+                self.assertIsNone(process.poll())
+                started = time.monotonic()
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=60)
+                self.assertEqual(process.returncode, status)
+                self.assertLess(time.monotonic() - started, 10)
 
     def test_git_repository_that_never_was(self):
         world = self.world()
