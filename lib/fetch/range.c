@@ -62,6 +62,76 @@ int64_t range_content_length(const struct http_answer *answer)
     return (int64_t)length;
 }
 
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* One length of a list like "5, 5" (RFC 9110 section 8.6: servers or proxies may have joined two lines). */
+static enum body_end take_length(const char **text, int64_t *length)
+{
+    uint64_t number = 0;
+    while (is_blank(**text))
+        (*text)++;
+    size_t digits = strspn(*text, "0123456789");
+    const char *end = *text + digits;
+    while (is_blank(*end))
+        end++;
+    if (digits == 0 || (*end != '\0' && *end != ','))
+        return BODY_END_ODD;
+    if (!parse_number(text, &number) || number > INT64_MAX)
+        return BODY_END_TOO_LARGE;
+    if (*length >= 0 && *length != (int64_t)number)
+        return BODY_END_ODD;
+    *length = (int64_t)number;
+    *text = end;
+    return BODY_END_LENGTH;
+}
+
+static enum body_end take_lengths(const char *text, int64_t *length)
+{
+    for (;;) {
+        enum body_end end = take_length(&text, length);
+        if (end != BODY_END_LENGTH || *text == '\0')
+            return end;
+        text++;
+    }
+}
+
+static bool ends_in_chunked(const char *coding)
+{
+    size_t length = strlen(coding);
+    return text_ends_with_ignoring_case(coding, "chunked") &&
+           (length == 7 || is_blank(coding[length - 8]) || coding[length - 8] == ',');
+}
+
+enum body_end range_body_end(const struct http_answer *answer, int64_t *length)
+{
+    enum body_end by_length = BODY_END_CLOSE;
+    const char *coding = NULL;
+    *length = -1;
+    for (size_t i = 0; i < answer->header_count; i++) {
+        const struct http_header *header = &answer->headers[i];
+        if (strcasecmp(header->name, "Transfer-Encoding") == 0)
+            coding = header->value;
+        if (strcasecmp(header->name, "Content-Length") != 0 || by_length == BODY_END_ODD)
+            continue;
+        enum body_end end = take_lengths(header->value, length);
+        if (by_length != BODY_END_TOO_LARGE || end == BODY_END_ODD)
+            by_length = end;
+    }
+    if (by_length == BODY_END_ODD || by_length == BODY_END_TOO_LARGE) {
+        *length = -1;
+        return by_length;
+    }
+    if (coding == NULL || strcasecmp(coding, "identity") == 0)
+        return by_length;
+    if (ends_in_chunked(coding))
+        return BODY_END_CHUNKS;
+    *length = -1; /* another coding outweighs a length, and ends with the connection */
+    return BODY_END_CLOSE;
+}
+
 const char *range_strong_validator(const struct http_answer *answer)
 {
     const char *etag = http_header(answer, "ETag");

@@ -98,6 +98,7 @@ struct transfer {
     const char *cause_text; /* arena */
     char *redirect_url;     /* owned */
     bool has_sent_range, has_sent_condition, has_sniffed;
+    bool ends_by_close; /* nothing else will tell where the body ends */
     uint64_t discarded_bytes;
     int64_t retry_after_ms;
     const char *content_type, *etag, *last_modified; /* of the last body; arena */

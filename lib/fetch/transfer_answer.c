@@ -138,6 +138,35 @@ static const char *choose_name(struct transfer *transfer, const struct http_answ
                               transfer->request.url, out);
 }
 
+/* VERDICT_BODY if the body's end will show; *length: as announced. */
+static enum verdict judge_end(struct transfer *transfer, const struct http_answer *answer, int64_t *length)
+{
+    char limit[TEXT_SIZE_BYTES];
+    switch (range_body_end(answer, length)) {
+    case BODY_END_LENGTH:
+    case BODY_END_CHUNKS:
+        return VERDICT_BODY;
+    case BODY_END_CLOSE:
+        transfer->ends_by_close = true;
+        if (transfer->request.sha256 != NULL)
+            return VERDICT_BODY; /* the digest tells */
+        return refuse(transfer, CAUSE_NO_LENGTH,
+                      "the answer has no length, so that a cut package could not be told from a whole one; "
+                      "pin it with hash_sha256");
+    case BODY_END_ODD:
+        return refuse(transfer, CAUSE_BAD_LENGTH,
+                      "the answer's Content-Length is no number, or contradicts itself");
+    case BODY_END_TOO_LARGE:
+        break;
+    }
+    int64_t most = transfer->fetcher->options->settings->limits.max_package_bytes;
+    return refuse(transfer, CAUSE_TOO_LARGE,
+                  most > 0 ? transfer_text(transfer,
+                                           "too large: the limit is %s, announced is a number beyond all",
+                                           text_size((uint64_t)most, limit))
+                           : "too large: the length that is announced is beyond all that can be counted");
+}
+
 /* A whole body: whatever was kept gives way to it. */
 static enum verdict judge_whole(struct transfer *transfer, const struct http_answer *answer)
 {
@@ -146,7 +175,10 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
     char name[FILE_NAME_BYTES];
     err_init(&e);
     choose_name(transfer, answer, name);
-    int64_t length = range_content_length(answer);
+    int64_t length;
+    enum verdict verdict = judge_end(transfer, answer, &length);
+    if (verdict != VERDICT_BODY)
+        return verdict;
     bool is_pinned = transfer->request.sha256 != NULL;
     if (length == 0)
         return refuse(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
@@ -154,7 +186,7 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
         return refuse(transfer, CAUSE_ENCODED,
                       transfer_text(transfer, "sent with Content-Encoding %.40s, which was not asked for",
                                     http_header(answer, "Content-Encoding")));
-    enum verdict verdict = check_size(transfer, length, 0);
+    verdict = check_size(transfer, length, 0);
     if (verdict != VERDICT_BODY)
         return verdict;
     if (partial_restart(partial, &e) < 0)

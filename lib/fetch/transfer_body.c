@@ -127,6 +127,17 @@ static void drop_bytes(struct transfer *transfer)
     transfer->highest_bytes = transfer->progress_base = 0;
 }
 
+/* A body that only the connection's end has ended may have been cut there. */
+static void maybe_cut(struct transfer *transfer, const char *hex)
+{
+    const char *text = transfer_text(
+        transfer,
+        "%llu bytes came without a length, with the wrong digest (expected %s, got %s): cut, or changed",
+        (unsigned long long)transfer->partial.size_bytes, transfer->request.sha256, hex);
+    drop_bytes(transfer);
+    transfer_failed_by_cause(transfer, CAUSE_SHORT_BODY, text);
+}
+
 static void wrong_digest(struct transfer *transfer, const char *hex, const char *impostor)
 {
     char shown[URL_TEXT_BYTES];
@@ -174,7 +185,10 @@ void transfer_complete(struct transfer *transfer)
         transfer_fail(transfer, e.class, "%s%s", is_full ? "no disk space left: " : "", e.text);
         return;
     }
-    if (transfer->request.sha256 != NULL && strcmp(hex, transfer->request.sha256) != 0)
+    bool is_wrong = transfer->request.sha256 != NULL && strcmp(hex, transfer->request.sha256) != 0;
+    if (is_wrong && transfer->ends_by_close && transfer->source != NULL && wrong == NULL)
+        maybe_cut(transfer, hex);
+    else if (is_wrong)
         wrong_digest(transfer, hex, wrong);
     else
         publish_add(transfer, hex);

@@ -28,6 +28,8 @@ enum retry_cause {
     CAUSE_BAD_REDIRECT,         /* to another scheme, from https to http, without a target */
     CAUSE_ENCODED,              /* a Content-Encoding that was not asked for */
     CAUSE_RETRY_AFTER_TOO_LONG, /* the server asked for more patience than we have */
+    CAUSE_BAD_LENGTH,           /* a Content-Length that can't be meant */
+    CAUSE_NO_LENGTH,            /* nothing but the connection's end would tell where the body ends */
     CAUSE_NO_SPACE,             /* the disk: fails the item, other sources don't help */
 };
 enum { RETRY_CAUSE_COUNT = CAUSE_NO_SPACE + 1 };

@@ -40,6 +40,14 @@ static void check_length(const struct http_answer *answer, const char *value)
         abort();
 }
 
+static void check_end(const struct http_answer *answer)
+{
+    int64_t length = 7, plain = range_content_length(answer);
+    enum body_end end = range_body_end(answer, &length);
+    if (length < -1 || (length >= 0) != (end == BODY_END_LENGTH) || (plain >= 0 && length != plain))
+        abort();
+}
+
 static void check_validator(const struct http_answer *answer, const char *etag)
 {
     const char *validator = range_strong_validator(answer);
@@ -66,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         headers[count] = (struct http_header){.name = names[count], .value = line};
     struct http_answer answer = {.status = 206, .headers = headers, .header_count = count};
     check_range(headers[0].value);
+    check_end(&answer);
     if (count > 1)
         check_length(&answer, headers[1].value);
     if (count > 2)

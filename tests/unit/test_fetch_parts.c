@@ -98,6 +98,62 @@ static void test_validators(void **state)
     assert_false(range_etags_match(NULL, "\"a\""));
 }
 
+static void test_body_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second, *coding;
+        enum body_end expected;
+        int64_t length;
+    } cases[] = {
+        {"100", NULL, NULL, BODY_END_LENGTH, 100},
+        {"0", NULL, NULL, BODY_END_LENGTH, 0},
+        {"100", "100", NULL, BODY_END_LENGTH, 100},
+        {"100, 100\t,100", NULL, NULL, BODY_END_LENGTH, 100},
+        {"9223372036854775807", NULL, NULL, BODY_END_LENGTH, INT64_MAX},
+        {"100", "10", NULL, BODY_END_ODD, -1},
+        {"10", "100", NULL, BODY_END_ODD, -1},
+        {"100, 10", NULL, NULL, BODY_END_ODD, -1},
+        {"-5", NULL, NULL, BODY_END_ODD, -1},
+        {"+5", NULL, NULL, BODY_END_ODD, -1},
+        {"5x", NULL, NULL, BODY_END_ODD, -1},
+        {"0x10", NULL, NULL, BODY_END_ODD, -1},
+        {"5 5", NULL, NULL, BODY_END_ODD, -1},
+        {"", NULL, NULL, BODY_END_ODD, -1},
+        {"5,", NULL, NULL, BODY_END_ODD, -1},
+        {"-5", "5", "chunked", BODY_END_ODD, -1},
+        {"9223372036854775808", NULL, NULL, BODY_END_TOO_LARGE, -1},
+        {"99999999999999999999999", NULL, NULL, BODY_END_TOO_LARGE, -1},
+        {"99999999999999999999999", "100", NULL, BODY_END_TOO_LARGE, -1},
+        {"100", "99999999999999999999999", NULL, BODY_END_TOO_LARGE, -1},
+        {"99999999999999999999999", "x", NULL, BODY_END_ODD, -1},
+        {NULL, NULL, NULL, BODY_END_CLOSE, -1},
+        {NULL, NULL, "identity", BODY_END_CLOSE, -1},
+        {NULL, NULL, "gzip", BODY_END_CLOSE, -1},
+        {"100", NULL, "gzip", BODY_END_CLOSE, -1},
+        {"100", NULL, "identity", BODY_END_LENGTH, 100},
+        {NULL, NULL, "chunked", BODY_END_CHUNKS, -1},
+        {NULL, NULL, "gzip, Chunked", BODY_END_CHUNKS, -1},
+        {NULL, NULL, "xchunked", BODY_END_CLOSE, -1},
+        {"100", NULL, "chunked", BODY_END_CHUNKS, 100},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct http_header headers[3];
+        size_t count = 0;
+        if (cases[i].first != NULL)
+            headers[count++] = (struct http_header){"Content-Length", cases[i].first};
+        if (cases[i].coding != NULL)
+            headers[count++] = (struct http_header){"transfer-encoding", cases[i].coding};
+        if (cases[i].second != NULL)
+            headers[count++] = (struct http_header){"content-length", cases[i].second};
+        struct http_answer answer = {.headers = headers, .header_count = count};
+        int64_t length = 7;
+        print_message("    %zu\n", i);
+        assert_int_equal(range_body_end(&answer, &length), cases[i].expected);
+        assert_int_equal(length, cases[i].length);
+    }
+}
+
 static void test_disposition(void **state)
 {
     (void)state;
@@ -371,11 +427,11 @@ static void test_netrc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_content_range),    cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_disposition),      cmocka_unit_test(test_choosing_a_name),
-        cmocka_unit_test(test_sniffing),         cmocka_unit_test(test_netrc),
-        cmocka_unit_test(test_origins),          cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_redirect_targets),
+        cmocka_unit_test(test_content_range),   cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_body_end),        cmocka_unit_test(test_disposition),
+        cmocka_unit_test(test_choosing_a_name), cmocka_unit_test(test_sniffing),
+        cmocka_unit_test(test_netrc),           cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_rotation),        cmocka_unit_test(test_redirect_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

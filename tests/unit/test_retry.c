@@ -54,7 +54,7 @@ static void test_statuses(void **state)
         {200, false, RETRY_SUCCESS},   {206, false, RETRY_SUCCESS},   {304, false, RETRY_SUCCESS},
         {301, false, RETRY_PERMANENT}, {400, false, RETRY_PERMANENT}, {401, false, RETRY_PERMANENT},
         {403, false, RETRY_PERMANENT}, {403, true, RETRY_TRANSIENT},  {404, false, RETRY_PERMANENT},
-        {404, true, RETRY_PERMANENT},  {407, false, RETRY_PERMANENT},     {408, false, RETRY_TRANSIENT},
+        {404, true, RETRY_PERMANENT},  {407, false, RETRY_PERMANENT}, {408, false, RETRY_TRANSIENT},
         {410, false, RETRY_PERMANENT}, {425, false, RETRY_TRANSIENT}, {429, false, RETRY_TRANSIENT},
         {500, false, RETRY_TRANSIENT}, {501, false, RETRY_PERMANENT}, {502, false, RETRY_TRANSIENT},
         {503, false, RETRY_TRANSIENT}, {504, false, RETRY_TRANSIENT}, {505, false, RETRY_PERMANENT},
@@ -82,6 +82,8 @@ static void test_causes(void **state)
         {CAUSE_BAD_REDIRECT, RETRY_PERMANENT},
         {CAUSE_ENCODED, RETRY_PERMANENT},
         {CAUSE_RETRY_AFTER_TOO_LONG, RETRY_PERMANENT},
+        {CAUSE_BAD_LENGTH, RETRY_TRANSIENT},
+        {CAUSE_NO_LENGTH, RETRY_PERMANENT},
         {CAUSE_NO_SPACE, RETRY_PERMANENT},
     };
     assert_int_equal(ARRAY_LENGTH(cases), RETRY_CAUSE_COUNT);
