@@ -13,6 +13,7 @@ struct finder {
     size_t count, capacity;
     const char **bases; /* the folders that hold a folder of teams */
     size_t base_count, base_capacity;
+    bool has_bad_link; /* a folder of teams that can't be read; it was told */
 };
 
 static int add_text(struct load *load, const char ***items, size_t *count, size_t *capacity, const char *text,
@@ -30,12 +31,42 @@ static bool is_team_folder(const char *name)
     return strcmp(name, "teams") == 0 || strcmp(name, "fleets") == 0;
 }
 
+/* Where the teams lie must be readable: to go on without a folder would read as success. */
+static int list_or_fail(struct load *load, const char *folder, struct listing *out, struct err *e)
+{
+    if (reference_list(load, folder, out, e) < 0)
+        return -1;
+    return out->problem == NULL ? 0 : err_set(e, ERR_REPOSITORY, "%s", out->problem);
+}
+
+/* What should be a folder of teams is a symbolic link that can't be followed, or a file. */
+static int complain_of_link(struct finder *finder, const char *base, const char *name, struct err *e)
+{
+    struct load *load = finder->load;
+    struct listing listing;
+    const char *leads_to = NULL;
+    const char *path = reference_join(load, base, name, e);
+    if (path == NULL || reference_list(load, path, &listing, e) < 0)
+        return -1;
+    if (listing.problem == NULL && load->source->resolve != NULL &&
+        load->source->resolve(load->source->context, path, load->arena, &leads_to, e) < 0)
+        return -1;
+    if (listing.problem == NULL && (leads_to == NULL || strcmp(leads_to, path) == 0))
+        return 0;
+    finder->has_bad_link = true;
+    if (listing.problem != NULL)
+        return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = path}, NULL, e, "%s",
+                        listing.problem);
+    return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = path}, NULL, e,
+                    "%s is a symbolic link to %s, which is no folder of the repository", path, leads_to);
+}
+
 static int add_team_folder(struct finder *finder, const char *base, const char *name, struct err *e)
 {
     struct load *load = finder->load;
     struct listing listing;
     const char *folder = reference_join(load, base, name, e);
-    if (folder == NULL || reference_list(load, folder, &listing, e) < 0 ||
+    if (folder == NULL || list_or_fail(load, folder, &listing, e) < 0 ||
         add_text(load, &finder->bases, &finder->base_count, &finder->base_capacity, base, e) < 0)
         return -1;
     for (size_t i = 0; i < listing.count; i++) {
@@ -53,10 +84,13 @@ static int add_team_folder(struct finder *finder, const char *base, const char *
 static int find_in(struct finder *finder, const char *base, bool deeper, struct err *e)
 {
     struct listing listing;
-    if (reference_list(finder->load, base, &listing, e) < 0)
+    if (list_or_fail(finder->load, base, &listing, e) < 0)
         return -1;
     for (size_t i = 0; i < listing.count; i++) {
         const struct listing_entry *entry = &listing.entries[i];
+        if (!entry->is_folder && is_team_folder(entry->name) &&
+            complain_of_link(finder, base, entry->name, e) < 0)
+            return -1;
         if (!entry->is_folder || entry->name[0] == '.')
             continue;
         if (is_team_folder(entry->name)) {
@@ -80,7 +114,7 @@ static int find_named(struct finder *finder, const struct string_list *patterns,
         const char *pattern = reference_resolve(load, "", patterns->items[i], &reason, e);
         if (pattern == NULL && reason == NULL)
             return -1;
-        if (pattern != NULL && reference_glob(load, pattern, &found, e) < 0)
+        if (pattern != NULL && reference_glob(load, pattern, &found, &reason, e) < 0)
             return -1;
         if (pattern == NULL || found.count == 0) {
             if (diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = patterns->items[i]}, NULL, e,
@@ -119,7 +153,7 @@ static int find_team_files(struct finder *finder, struct err *e)
         if (kept == 0 || strcmp(finder->paths[kept - 1], finder->paths[i]) != 0)
             finder->paths[kept++] = finder->paths[i];
     finder->count = kept;
-    if (options->files.is_set || finder->base_count > 0)
+    if (options->files.is_set || finder->base_count > 0 || finder->has_bad_link)
         return 0;
     return diagnose(finder->load, DIAGNOSTIC_WARNING, NULL, (struct place){.file = NULL},
                     "name the files with -f, or the folder that holds teams/ with --subdir", e,

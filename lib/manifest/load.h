@@ -79,11 +79,14 @@ int reference_read(struct load *load, const char *path, struct yaml_file *out, s
  * it leads nowhere inside the repository; NULL and `e` when out of memory. */
 const char *reference_resolve(struct load *load, const char *from, const char *reference, const char **reason,
                               struct err *e) MUST_CHECK;
-/* Paths that match the pattern (from the root; "*", "?", "[…]" in a part, "**" for any folders), sorted. */
-int reference_glob(struct load *load, const char *pattern, struct string_list *out, struct err *e) MUST_CHECK;
+/* Paths that match the pattern (from the root; "*", "?", "[…]" in a part, "**" for any folders), sorted.
+ * None, and *problem, where that can't be told: a folder can't be read, or there are too many. */
+int reference_glob(struct load *load, const char *pattern, struct string_list *out, const char **problem,
+                   struct err *e) MUST_CHECK;
 /* The files and folders in `folder`, sorted. A missing folder is an empty one. */
 struct listing {
     size_t count, capacity;
+    const char *problem; /* why it can't be read, a link out of the repository for one; NULL: it was */
     struct listing_entry {
         const char *name;
         bool is_folder;

@@ -141,10 +141,15 @@ int reference_list(struct load *load, const char *folder, struct listing *out, s
     int result = load->source->list(load->source->context, folder, add_entry, &lister, &trouble);
     if (lister.failed)
         return err_set(e, out_of_memory.class, "%s", out_of_memory.text);
-    if (result < 0 && trouble.class != ERR_NOT_FOUND)
-        return err_set(e, trouble.class, "%s", trouble.text);
-    if (result < 0)
+    if (result < 0) {
         out->count = 0;
+        if (trouble.class == ERR_NOT_FOUND)
+            return 0;
+        if (trouble.class != ERR_REPOSITORY)
+            return err_set(e, trouble.class, "%s", trouble.text);
+        out->problem = arena_strdup(load->arena, trouble.text, e);
+        return out->problem == NULL ? -1 : 0;
+    }
     if (out->count > 1)
         qsort(out->entries, out->count, sizeof *out->entries, compare_names);
     return 0;
@@ -154,7 +159,8 @@ struct globber {
     struct load *load;
     const char **paths;
     size_t count, capacity;
-    int folders; /* looked into so far: "**" twice may visit one many times */
+    int folders;         /* looked into so far: "**" twice may visit one many times */
+    const char *problem; /* ends the search */
 };
 
 static int glob_part(struct globber *globber, const char *folder, const char *pattern, int depth,
@@ -198,19 +204,23 @@ static int glob_part(struct globber *globber, const char *folder, const char *pa
 {
     struct listing listing;
     size_t length = strcspn(pattern, "/");
-    if (depth > GLOB_MAX_DEPTH)
+    if (depth > GLOB_MAX_DEPTH || globber->problem != NULL)
         return 0;
-    if (++globber->folders > GLOB_MAX_FOLDERS)
-        return err_set(e, ERR_MANIFEST, "the pattern with \"**\" looks into more than %d folders",
-                       GLOB_MAX_FOLDERS);
+    if (++globber->folders > GLOB_MAX_FOLDERS) {
+        globber->problem = arena_printf(
+            globber->load->arena, e, "the pattern looks into more than %d folders, the limit for one pattern",
+            GLOB_MAX_FOLDERS);
+        return globber->problem == NULL ? -1 : 0;
+    }
     const char *part = arena_strndup(globber->load->arena, pattern, length, e);
     const char *rest = pattern + length + (pattern[length] == '/' ? 1 : 0);
     if (part == NULL || reference_list(globber->load, folder, &listing, e) < 0)
         return -1;
+    globber->problem = listing.problem;
     /* "**" also stands for no folder at all. */
     if (strcmp(part, "**") == 0 && glob_part(globber, folder, rest[0] == '\0' ? "*" : rest, depth + 1, e) < 0)
         return -1;
-    for (size_t i = 0; i < listing.count; i++)
+    for (size_t i = 0; i < listing.count && globber->problem == NULL; i++)
         if (glob_entry(globber, folder, &listing.entries[i], part, rest, depth, e) < 0)
             return -1;
     return 0;
@@ -221,11 +231,32 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int reference_glob(struct load *load, const char *pattern, struct string_list *out, struct err *e)
+/* A folder that is named as such, before any "*", and is there but can't be read (a link out of the
+ * repository) would read as empty: the search skips it. */
+static int check_named_folder(struct globber *globber, const char *pattern, struct err *e)
+{
+    struct listing listing;
+    size_t length = strcspn(pattern, "*?[\\");
+    while (length > 0 && pattern[length - 1] != '/')
+        length--;
+    if (length == 0)
+        return 0;
+    const char *folder = arena_strndup(globber->load->arena, pattern, length - 1, e);
+    if (folder == NULL || reference_list(globber->load, folder, &listing, e) < 0)
+        return -1;
+    globber->problem = listing.problem;
+    return 0;
+}
+
+int reference_glob(struct load *load, const char *pattern, struct string_list *out, const char **problem,
+                   struct err *e)
 {
     struct globber globber = {.load = load};
-    if (glob_part(&globber, "", pattern, 0, e) < 0)
+    if (check_named_folder(&globber, pattern, e) < 0 || glob_part(&globber, "", pattern, 0, e) < 0)
         return -1;
+    *problem = globber.problem;
+    if (globber.problem != NULL)
+        globber.count = 0;
     if (globber.count > 1)
         qsort(globber.paths, globber.count, sizeof *globber.paths, compare_paths);
     size_t kept = 0;

@@ -193,9 +193,14 @@ static int add_paths(struct team_reader *reader, const struct entry *entry, cons
                      struct software_list *list, struct err *e)
 {
     struct string_list found;
-    if (reference_glob(reader->load, pattern, &found, e) < 0 ||
+    const char *problem;
+    if (reference_glob(reader->load, pattern, &found, &problem, e) < 0 ||
         selection_record_matches(reader->load, pattern, e) < 0)
         return -1;
+    if (problem != NULL) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, entry->values[KEY_PATHS], NULL, e, "%s: %s", pattern, problem);
+    }
     if (found.count == 0)
         return diagnose_warning(reader->load, entry->values[KEY_PATHS], NULL, e, "no file matches %s",
                                 pattern);

@@ -91,7 +91,7 @@ int run_read_manifests(struct run *run, struct err *e)
     int64_t started_ms = clock->monotonic_ms(clock->context);
     const struct settings *settings = run->settings;
     if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
-        return 0; /* what flags, the environment and the defaults say */
+        return 0;                  /* what flags, the environment and the defaults say */
     set_deadline(run, started_ms); /* as far as flags and the environment say */
     if (open_repository(run, e) < 0)
         return -1;

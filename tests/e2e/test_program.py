@@ -101,6 +101,43 @@ class Program(support.EndToEnd):
             self.assertIn("url", result.stdout + result.stderr)
         self.assertEqual(world.writes(), [])
 
+    def test_one_teams_bad_reference_leaves_the_others(self):
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        (world.repository / "out").symlink_to("/etc")
+        world.write("lib/x.yml", "url: https://h.example.com/x.deb\n")
+        os.mkfifo(world.repository / "lib/pipe.yml")
+        rows = [
+            ("- path: ../out/x.yml", "teams/servers.yml:4:13: error: out/x.yml is a symbolic link out of the repository"),
+            ("- paths: ../out/*.yml", "teams/servers.yml:4:14: error: out/*.yml: out is a symbolic link out of the repository"),
+            ("- paths: ../out/**/x.yml", "teams/servers.yml:4:14: error: out/**/x.yml: out is a symbolic link out of the repository"),
+            ("- path: ../lib/pipe.yml", "teams/servers.yml:4:13: error: lib/pipe.yml is something else, not a file"),
+            ("- paths: ../lib/**/**/x.yml", "teams/servers.yml:4:14: error: lib/**/**/x.yml: the pattern looks into more than 20000 folders"),
+        ]
+        for entry, words in rows:
+            with self.subTest(entry):
+                for number in range(10001 if "20000" in words else 0):
+                    (world.repository / f"lib/d{number}").mkdir()
+                world.write("teams/servers.yml", f"name: Servers\nsoftware:\n  packages:\n    {entry}\n")
+                result = world.tender("plan")
+                self.assert_status(result, PARTIAL)
+                self.assertIn(words, result.stdout)
+                self.assertNotIn("did you mean", result.stdout)
+                self.assertEqual(result.outcomes("Workstations"), {ALPHA: "created"})
+
+    def test_teams_folder_is_a_link_that_leads_out(self):
+        world = self.world()
+        (world.repository / "teams").rmdir()
+        for target, words in (("/etc", "teams is a symbolic link out of the repository"), ("../..", "teams leads out of the repository"),
+                              ("gone", "teams is a symbolic link to gone")):
+            with self.subTest(target):
+                (world.repository / "teams").symlink_to(target)
+                result = world.tender("validate")
+                self.assert_status(result, MANIFESTS)
+                self.assertIn(words, result.stdout + result.stderr)
+                self.assertNotIn("there is no folder teams/", result.stdout + result.stderr)
+                (world.repository / "teams").unlink()
+
     def test_fetch_then_apply_without_the_vendor(self):
         world = self.world()
         world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
