@@ -87,13 +87,22 @@ int settings_read_rule(struct settings_reader *reader, const struct yaml_node *m
     return 0;
 }
 
+/* A value that is there but of no use was told at its place. */
+static bool says(const struct yaml_node *mapping, const char *key)
+{
+    for (size_t i = 0; i < mapping->count; i++)
+        if (mapping->pairs[i].key->kind == YAML_SCALAR && strcmp(mapping->pairs[i].key->text, key) == 0)
+            return !yaml_is_null(mapping->pairs[i].value);
+    return false;
+}
+
 static int check_rule(struct settings_reader *reader, const struct yaml_node *node,
                       const struct source_rule *rule, struct err *e)
 {
     char shown[URL_TEXT_BYTES];
-    if (rule->prefix == NULL)
+    if (rule->prefix == NULL && !says(node, "prefix"))
         return diagnose_error(reader->load, node, NULL, e, "a source needs \"prefix\": how its URLs begin");
-    if (!url_is_http(rule->prefix))
+    if (rule->prefix != NULL && !url_is_http(rule->prefix))
         return diagnose_error(reader->load, node, NULL, e,
                               "the prefix %s must begin with http:// or https:// and a host",
                               url_redact(rule->prefix, shown, sizeof shown));
@@ -165,7 +174,7 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
         rule->prune = own.prune ? TRISTATE_TRUE : TRISTATE_FALSE;
     rule->allow_empty = is_given(reader, "allow-empty") ? reader->settings->allow_empty : own.allow_empty;
     rule->max_removals = is_given(reader, "max-removals") ? reader->settings->max_removals : own.max_removals;
-    if (rule->team != NULL)
+    if (rule->team != NULL || says(node, "team"))
         return 0;
     return diagnose_error(reader->load, node, NULL, e,
                           "a guard needs \"team\": which teams it is for, by name or glob");
