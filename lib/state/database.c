@@ -2,6 +2,8 @@
  * in it can be learned again, so no fault of it stops a run. */
 #include "state/database.h"
 #include "base/files.h"
+#include "base/text.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@ enum {
     APPLICATION_ID = 0x54454E44 /* "TEND" */,
     SCHEMA_VERSION = 1,
     BUSY_TIMEOUT_MS = 5000,
-    PATH_BYTES = 4096
+    PATH_BYTES = 4096,
+    ASIDE_KEPT = 3 /* the newest ones */
 };
 
 static const char schema[] =
@@ -141,27 +144,60 @@ static bool exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* The file and its journal, which belongs to it, under the first free number. */
+/* The number of "state.db.corrupt-N" or of its journal; 0: another file. */
+static int64_t aside_number(const char *name)
+{
+    static const char beginning[] = "state.db.corrupt-";
+    if (!text_starts_with(name, beginning) || name[sizeof beginning - 1] < '1' ||
+        name[sizeof beginning - 1] > '9')
+        return 0;
+    char *end;
+    int64_t number = strtoll(name + sizeof beginning - 1, &end, 10);
+    return number < INT32_MAX && (*end == '\0' || strcmp(end, "-journal") == 0) ? number : 0;
+}
+
+static void folder_close(DIR **folder)
+{
+    if (*folder != NULL)
+        closedir(*folder);
+}
+
+/* The highest number of a file set aside, 0 if there is none. Those below `oldest_kept` are removed. */
+static int64_t scan_aside(const struct state *state, int64_t oldest_kept)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%.*s", (int)(strrchr(state->path, '/') - state->path), state->path);
+    CLEANUP(folder_close) DIR *folder = opendir(path);
+    int64_t highest = 0;
+    while (folder != NULL) {
+        const struct dirent *entry = readdir(folder);
+        if (entry == NULL)
+            break;
+        int64_t number = aside_number(entry->d_name);
+        highest = number > highest ? number : highest;
+        if (number > 0 && number < oldest_kept)
+            (void)!unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    return highest;
+}
+
+/* The file and its journal, which belongs to it, under the next number; a few of them are kept. */
 static int set_aside(struct state *state, const char *why, struct err *e)
 {
     char aside[PATH_BYTES], from[PATH_BYTES + 16], to[PATH_BYTES + 16];
     close_database(state);
-    for (int number = 1; number < 1000; number++) {
-        snprintf(aside, sizeof aside, "%s.corrupt-%d", state->path, number);
-        if (exists(aside))
-            continue;
-        if (rename(state->path, aside) != 0)
-            return err_set_errno(e, "can't set %s aside", state->path);
-        snprintf(from, sizeof from, "%s-journal", state->path);
-        snprintf(to, sizeof to, "%s-journal", aside);
-        if (rename(from, to) != 0 && errno != ENOENT)
-            return err_set_errno(e, "can't set %s aside", from);
-        log_warning(state->log, "state", "%s %s; it was set aside as %s and is made anew", state->path, why,
-                    aside);
-        return 0;
-    }
-    return err_set(e, ERR_SYSTEM, "%s %s, and there are 999 files set aside already: remove some",
-                   state->path, why);
+    int64_t number = scan_aside(state, 0) + 1;
+    snprintf(aside, sizeof aside, "%s.corrupt-%lld", state->path, (long long)number);
+    if (rename(state->path, aside) != 0)
+        return err_set_errno(e, "can't set %s aside", state->path);
+    snprintf(from, sizeof from, "%s-journal", state->path);
+    snprintf(to, sizeof to, "%s-journal", aside);
+    if (rename(from, to) != 0 && errno != ENOENT)
+        return err_set_errno(e, "can't set %s aside", from);
+    (void)scan_aside(state, number - ASIDE_KEPT + 1);
+    log_warning(state->log, "state", "%s %s; it was set aside as %s and is made anew", state->path, why,
+                aside);
+    return 0;
 }
 
 /* SQLite gives a journal the mode of its database. */

@@ -262,6 +262,33 @@ static void test_garbage(void **unused)
     check_rebuilt("state.db.corrupt-2"); /* the first one is not overwritten */
 }
 
+/* The newest three stay, with their journals; what else lies there is not ours to remove. */
+static void test_few_are_kept(void **unused)
+{
+    (void)unused;
+    char garbage[8192];
+    char name[64];
+    memset(garbage, 'x', sizeof garbage);
+    write_bytes("state.db.corrupt-x", "x", 1);
+    write_bytes("state.db.corrupt-10.txt", "x", 1);
+    for (int i = 1; i <= 12; i++) {
+        write_bytes("state.db", garbage, sizeof garbage);
+        write_bytes("state.db-journal", "x", 1);
+        warnings = 0;
+        snprintf(name, sizeof name, "state.db.corrupt-%d", i);
+        check_rebuilt(name);
+    }
+    for (int i = 1; i <= 12; i++) {
+        snprintf(name, sizeof name, "state.db.corrupt-%d", i);
+        assert_int_equal(access(path_of(name), F_OK), i > 9 ? 0 : -1);
+        snprintf(name, sizeof name, "state.db.corrupt-%d-journal", i);
+        if (i <= 9)
+            assert_int_equal(access(path_of(name), F_OK), -1);
+    }
+    assert_int_equal(access(path_of("state.db.corrupt-x"), F_OK), 0);
+    assert_int_equal(access(path_of("state.db.corrupt-10.txt"), F_OK), 0);
+}
+
 static void test_garbage_read_only(void **unused)
 {
     (void)unused;
@@ -449,21 +476,14 @@ static void test_no_memory(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),
-        TEST(test_replace_and_forget),
-        TEST(test_servers_are_apart),
-        TEST(test_no_secrets),
-        TEST(test_uncommitted),
-        TEST(test_read_only),
-        TEST(test_garbage),
-        TEST(test_garbage_read_only),
-        TEST(test_truncated_and_flipped),
-        TEST(test_foreign),
-        TEST(test_newer),
-        TEST(test_empty_file),
-        TEST(test_symbolic_link),
-        TEST(test_failing_write),
-        TEST(test_run_history),
+        TEST(test_round_trip),        TEST(test_replace_and_forget),
+        TEST(test_servers_are_apart), TEST(test_no_secrets),
+        TEST(test_uncommitted),       TEST(test_read_only),
+        TEST(test_garbage),           TEST(test_few_are_kept),
+        TEST(test_garbage_read_only), TEST(test_truncated_and_flipped),
+        TEST(test_foreign),           TEST(test_newer),
+        TEST(test_empty_file),        TEST(test_symbolic_link),
+        TEST(test_failing_write),     TEST(test_run_history),
         TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
