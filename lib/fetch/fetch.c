@@ -200,12 +200,21 @@ static int run_all(struct fetcher *fetcher, const struct package_request *reques
     return result;
 }
 
+/* A probe leaves nothing behind: a dry run works where nothing can be written. */
+static bool are_all_probes(const struct package_request *requests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!requests[i].probe_only)
+            return false;
+    return true;
+}
+
 int fetch_run(const struct fetch_options *options, const struct package_request *requests, size_t count,
               struct arena *arena, struct package *results, struct err *e)
 {
     if (count == 0)
         return 0;
-    if (cache_prepare(options->cache_dir, e) < 0)
+    if (!are_all_probes(requests, count) && cache_prepare(options->cache_dir, e) < 0)
         return -1;
     struct fetcher fetcher = {.options = options, .arena = arena, .gathered_due_ms = INT64_MAX};
     err_init(&fetcher.fatal);

@@ -138,6 +138,17 @@ class Program(support.EndToEnd):
                 self.assertNotIn("there is no folder teams/", result.stdout + result.stderr)
                 (world.repository / "teams").unlink()
 
+    def test_plan_where_nothing_can_be_saved(self):
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)}, {"url": "/" + BETA})
+        self.assert_status(world.tender("apply"), DONE)
+        file = world.write("file", "not a folder")
+        for state in (file / "state", file, "/dev/null"):
+            with self.subTest(state):
+                result = world.tender("plan", TENDER_STATE_DIR=state)
+                self.assert_status(result, DONE)
+                self.assertEqual(result.outcomes("Workstations")[ALPHA], "unchanged")
+
     def test_fetch_then_apply_without_the_vendor(self):
         world = self.world()
         world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
