@@ -88,23 +88,28 @@ static int name_mirror(struct mirror *mirror, struct err *e)
     return folder_make(folder, e);
 }
 
-static int remove_stale_lock(const char *path, const struct stat *status, int flag, struct FTW *position)
+static int remove_leftover(const char *path, const struct stat *status, int flag, struct FTW *position)
 {
     (void)status;
-    (void)position;
-    if (flag == FTW_F && text_ends_with(path, ".lock"))
+    bool is_lock = text_ends_with(path, ".lock");
+    /* A pack or an object that was never finished. A reference may be called so. */
+    bool is_unfinished =
+        strstr(path + position->base, "_git2_") != NULL && strstr(path, ".git/objects/") != NULL;
+    if (flag == FTW_F && (is_lock || is_unfinished))
         unlink(path);
     return 0;
 }
 
-/* A run that was killed leaves libgit2's lock files behind; nobody else is writing now, we hold the lock. */
-static void remove_stale_locks(const struct mirror *mirror)
+/* A fetch that was killed leaves libgit2's lock and temporary files behind; nobody else is writing now, we
+ * hold the lock. */
+static void remove_leftovers(const struct mirror *mirror)
 {
-    static const char *const places[] = {"refs", "packed-refs.lock", "HEAD.lock", "config.lock"};
+    static const char *const places[] = {"refs",        "objects",         "packed-refs.lock", "HEAD.lock",
+                                         "config.lock", "FETCH_HEAD.lock", "shallow.lock"};
     for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof path, "%s/%s", mirror->path, places[i]) < (int)sizeof path)
-            nftw(path, remove_stale_lock, NFTW_FOLDERS, FTW_PHYS);
+            nftw(path, remove_leftover, NFTW_FOLDERS, FTW_PHYS);
     }
 }
 
@@ -181,7 +186,7 @@ static int open_or_make(struct mirror *mirror, struct err *e)
         return -1;
     if (access(mirror->path, F_OK) != 0)
         return make_mirror(mirror, e);
-    remove_stale_locks(mirror);
+    remove_leftovers(mirror);
     git_error_clear();
     mirror->is_damaged =
         git_repository_open_bare(&mirror->repository, mirror->path) < 0 || !is_sound(mirror->repository);

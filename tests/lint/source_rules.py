@@ -13,6 +13,7 @@ LEFTOVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
 MACHINE_PATH = re.compile(r"/wor" + r"k/(main|shared|\.library)|/home/[a-z]+/|/Users/[a-z]+/")
 PRINTING = re.compile(r"(?<![A-Za-z0-9_])(printf|vprintf|puts|putchar|perror|exit|_exit|abort|system|sleep|usleep)\s*\("
                       r"|(?<![A-Za-z0-9_])(stdout|stderr)\b")
+CHILD_PROCESS = "lib/repository/git_child.c"  # the one place that forks: its child ends with _exit
 UNSAFE = re.compile(r"(?<![A-Za-z0-9_])(gets|strcpy|sprintf|vsprintf|strtok|atoi|atol|rand|tmpnam|mktemp)\s*\(")
 
 
@@ -45,6 +46,8 @@ def check_c(path, text):
         rules.append((PRINTING, "library code never prints, exits or sleeps"))
     for rule, why in rules:
         for match in rule.finditer(code):
+            if path == CHILD_PROCESS and match.group(1) == "_exit":
+                continue
             line = code.count("\n", 0, match.start()) + 1
             findings.append(f"{path}:{line}: {match.group().strip('( ')}: {why}")
     if path.endswith(".h") and path.startswith("lib/"):
