@@ -84,7 +84,8 @@ static const char *check_entry(const char *folder, const char *name)
     char path[PATH_MAX], hex[DIGEST_HEX_BYTES];
     struct err e;
     err_init(&e);
-    (void)!snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return VIOLATED("%s: the path is too long", name);
     if (text_ends_with(name, ".name"))
         return NULL;
     if (!digest_is_hex(name) || digest_file(path, hex, NULL, &e) < 0 || strcmp(hex, name) != 0)
@@ -108,7 +109,8 @@ static const char *each_name(const char *folder, const char *(*check)(const char
 static const char *check_folder(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    (void)!snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return VIOLATED("%s: the path is too long", name);
     return each_name(path, check_entry);
 }
 
@@ -117,11 +119,12 @@ static const char *check_partial(const char *folder, const char *name)
 {
     char other[PATH_MAX];
     bool is_part = text_ends_with(name, ".part"), is_about = text_ends_with(name, ".about");
-    snprintf(other, sizeof other, "%s/%.*s%s", folder,
-             (int)(strlen(name) - (is_part    ? 5
-                                   : is_about ? 6
-                                              : 0)),
-             name, is_part ? ".about" : ".part");
+    if (snprintf(other, sizeof other, "%s/%.*s%s", folder,
+                 (int)(strlen(name) - (is_part    ? 5
+                                       : is_about ? 6
+                                                  : 0)),
+                 name, is_part ? ".about" : ".part") >= (int)sizeof other)
+        return VIOLATED("%s: the path is too long", name);
     FILE *file = is_part || is_about ? fopen(other, "r") : NULL;
     if (file == NULL)
         return VIOLATED("%s is left behind", name);

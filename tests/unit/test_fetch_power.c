@@ -82,7 +82,7 @@ static const struct scene scenes[] = {
 /* What the processes of one trial share. */
 static struct shared {
     int port;
-    char words[1024];
+    char words[8192];
 } * shared;
 
 /* The host in a process of its own: the program that forks has no threads. */
