@@ -128,6 +128,7 @@ static void fill_request(struct transfer *transfer, struct http_request *request
         .version = HTTP_1_1_ONLY,
         .range_end = -1,
         .connect_timeout_ms = limits->connect_timeout_ms,
+        .first_byte_timeout_ms = limits->stall_ms, /* silence is a stall that has a name of its own */
         .stall_bytes_per_s = limits->stall_bytes_per_s,
         .stall_ms = limits->stall_ms,
         .on_headers = on_headers,

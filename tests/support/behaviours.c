@@ -252,7 +252,7 @@ const struct behaviour behaviours[] = {
      .words = "stalled: under 1.0 KiB/s for 2 s (stall limit) after 20000 of 41152 bytes",
      .resumed_from = 20000},
     {"silence", "A6", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_STALL}, {WHOLE}), .stall_ms = 2000,
-     FETCHED, .requests = 2, .words = "stall limit"},
+     FETCHED, .requests = 2, .words = "no answer within 2 s (first-byte timeout)"},
 
     /* Answers to a range that must not be spliced. */
     {"200 to a range starts clean", "A18, RFC 9110 14.2",
