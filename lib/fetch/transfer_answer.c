@@ -161,10 +161,9 @@ static enum verdict judge_end(struct transfer *transfer, const struct http_answe
     }
     int64_t most = transfer->fetcher->options->settings->limits.max_package_bytes;
     return refuse(transfer, CAUSE_TOO_LARGE,
-                  most > 0 ? transfer_text(transfer,
-                                           "too large: the limit is %s, announced is a number beyond all",
+                  most > 0 ? transfer_text(transfer, "too large: more than 8 EiB announced, the limit is %s",
                                            text_size((uint64_t)most, limit))
-                           : "too large: the length that is announced is beyond all that can be counted");
+                           : "too large: more than 8 EiB announced");
 }
 
 /* A whole body: whatever was kept gives way to it. */
