@@ -559,9 +559,9 @@ static void test_no_host_is_fatal(void **state)
     memset(line + strlen(line), 'a', LONG_BYTES);
     for (size_t i = 0; i < 20000; i++)
         memcpy(flood + i * 25, "HTTP/1.1 100 Continue\r\n\r\n", 25);
-    int head = snprintf(tag, sizeof tag, "ETag: \"");
+    int head = snprintf(tag, sizeof tag, "%sContent-Length: %d\r\nETag: \"", ok, SIZE);
     memset(tag + head, 'e', TAG_BYTES);
-    strcpy(tag + head + TAG_BYTES, "\"\r\n");
+    strcpy(tag + head + TAG_BYTES, "\"\r\n\r\n");
     const struct {
         struct script_step first, then;
         enum package_state state;
@@ -570,8 +570,8 @@ static void test_no_host_is_fatal(void **state)
         {{.raw = line, .end = SCRIPT_CLOSE}, {WHOLE}, PACKAGE_FAILED, "a header line that is too long"},
         {{.raw = flood, .end = SCRIPT_CLOSE}, {WHOLE}, PACKAGE_FAILED, "larger than 256 KiB (limit)"},
         {{.status = 407}, {WHOLE}, PACKAGE_FAILED, "no proxy is in use"},
-        /* A validator of any length is ours to send back. */
-        {{WHOLE, .headers = tag, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE}, PACKAGE_FETCHED, NULL},
+        /* Its validator is too long to be sent back. */
+        {{.raw = tag, WHOLE, .send_at_most = 20000, .end = SCRIPT_RESET}, {WHOLE}, PACKAGE_FETCHED, NULL},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(hosts); i++) {
         const struct script_step steps[] = {hosts[i].first, hosts[i].then}, good[] = {{WHOLE}};
