@@ -559,7 +559,7 @@ static void test_no_host_is_fatal(void **state)
     memset(line + strlen(line), 'a', LONG_BYTES);
     for (size_t i = 0; i < 20000; i++)
         memcpy(flood + i * 25, "HTTP/1.1 100 Continue\r\n\r\n", 25);
-    int head = snprintf(tag, sizeof tag, "%sContent-Length: %d\r\nETag: \"", ok, SIZE);
+    int head = snprintf(tag, sizeof tag, "%sContent-Length: %d\r\nETag: \"", ok, (int)sizeof package);
     memset(tag + head, 'e', TAG_BYTES);
     strcpy(tag + head + TAG_BYTES, "\"\r\n\r\n");
     const struct {
