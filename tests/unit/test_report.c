@@ -459,7 +459,7 @@ static void test_failure(void **state)
     write_run("text", &report, &(struct report_style){.width = 40}, &out);
     check_contains(buf_text(&out), "  Fleet refused the token\n");
     check_contains(buf_text(&out), "the mirror of 3 h");
-    check_contains(buf_text(&out), "Failed: no software. Exit status 77: not authorised.\n");
+    check_contains(buf_text(&out), "Failed: nothing was changed. Exit status 77: not authorised.\n");
     buf_done(&out);
     write_run("json", &report, &(struct report_style){0}, &out);
     json_t *document = json_loads(buf_text(&out), 0, NULL);
