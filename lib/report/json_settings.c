@@ -62,6 +62,10 @@ static json_t *source_value(const struct source_rule *rule, bool *failed)
     json_put(value, "header", secret(rule->header), failed);
     json_put(value, "username", secret(rule->username), failed);
     json_put(value, "password", secret(rule->password), failed);
+    json_put(value, "header_file", json_text_or_null(rule->header_file), failed);
+    json_put(value, "password_file", json_text_or_null(rule->password_file), failed);
+    json_put(value, "client_cert", json_text_or_null(rule->client_cert), failed);
+    json_put(value, "client_key", json_text_or_null(rule->client_key), failed);
     for (size_t i = 0; i < settings_count; i++)
         if (text_starts_with(settings_table[i].name, "retry-"))
             json_put(value, settings_table[i].name,

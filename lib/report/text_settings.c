@@ -61,6 +61,19 @@ static void write_source(struct page *page, const struct settings *settings, con
     page_printf(page, "\n%s%s%s", rule->header != NULL ? "    header: ***\n" : "",
                 rule->username != NULL ? "    username: ***\n" : "",
                 rule->password != NULL ? "    password: ***\n" : "");
+    const struct {
+        const char *name, *path;
+    } files[] = {{"header_file", rule->header_file},
+                 {"password_file", rule->password_file},
+                 {"client_cert", rule->client_cert},
+                 {"client_key", rule->client_key}};
+    for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
+        if (files[i].path == NULL)
+            continue;
+        page_printf(page, "    %s: ", files[i].name);
+        page_text(page, files[i].path);
+        page_printf(page, "\n");
+    }
     write_retry(page, settings, rule);
 }
 

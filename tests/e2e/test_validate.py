@@ -127,6 +127,17 @@ class Config(EndToEnd):
         self.assert_status(result, DONE)
         self.assert_no_secret(result, "s3cret")
 
+    def test_files_of_a_source_are_shown(self):
+        world = self.world()
+        secret = world.root / "header.txt"
+        secret.write_text("X-Key: s3cret\n")
+        world.write("tender.yml", f"sources:\n  - prefix: https://p.example.com/\n    header_file: {secret}\n")
+        document, _ = self.config(world)
+        self.assertEqual(document["sources"][0]["header_file"], str(secret))
+        result = world.tender("config")
+        self.assertIn(f"header_file: {secret}", result.stdout)
+        self.assert_no_secret(result, "s3cret")
+
     def test_mistakes_and_no_repository(self):
         world = self.world()
         world.write("tender.yml", "paralel: 3\n")
