@@ -17,12 +17,35 @@ static int join(char out[PATH_MAX], struct err *e, const char *folder, const cha
     return 0;
 }
 
-int cache_prepare(const char *cache_dir, struct err *e)
+/* Something of another kind in a place of the cache's is set aside, not lost: the cache is rebuilt. */
+static int set_aside(const char *path, struct err *e)
+{
+    char aside[PATH_MAX];
+    for (int number = 1; number < 1000; number++) {
+        struct stat status;
+        if (snprintf(aside, sizeof aside, "%s.set-aside-%d", path, number) >= (int)sizeof aside)
+            return err_set(e, ERR_SYSTEM, "path too long: %s", path);
+        if (lstat(aside, &status) == 0)
+            continue;
+        return rename(path, aside) < 0 ? err_set_errno(e, "can't set %s aside", path) : 0;
+    }
+    return err_set(e, ERR_SYSTEM, "too much was set aside beside %s; remove it", path);
+}
+
+static int prepare_folder(const char *cache_dir, const char *name, struct err *e)
 {
     char path[PATH_MAX];
-    if (join(path, e, cache_dir, "sha256") < 0 || folder_make(path, e) < 0)
-        return err_prefix(e, "cache");
-    if (join(path, e, cache_dir, "partial") < 0 || folder_make(path, e) < 0)
+    struct stat status;
+    if (join(path, e, cache_dir, name) < 0)
+        return -1;
+    if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode) && set_aside(path, e) < 0)
+        return -1;
+    return folder_make(path, e);
+}
+
+int cache_prepare(const char *cache_dir, struct err *e)
+{
+    if (prepare_folder(cache_dir, "sha256", e) < 0 || prepare_folder(cache_dir, "partial", e) < 0)
         return err_prefix(e, "cache");
     return 0;
 }
@@ -82,6 +105,11 @@ int cache_commit_file(struct cache_commit *commit, const char *file_path, const 
             commit->has_new_folder = true;
         else if (errno != EEXIST)
             return err_set_errno(e, "can't make folder %s", folder);
+        result = rename(file_path, path);
+    }
+    if (result < 0 && errno == EISDIR) {
+        if (set_aside(path, e) < 0)
+            return -1;
         result = rename(file_path, path);
     }
     if (result < 0)

@@ -141,6 +141,17 @@ class Downloads(support.EndToEnd):
         self.assertEqual(world.digests("Workstations"), {"alpha": sha256_of(ALPHA)})
 
 
+    def test_things_of_another_kind_in_the_cache(self):
+        """A23: never a manual step."""
+        world = self.world()
+        world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)})
+        cache = world.state / "cache"
+        (cache / "sha256" / sha256_of(ALPHA)[:2] / sha256_of(ALPHA)).mkdir(parents=True)
+        (cache / "partial").write_text("no folder")
+        self.assert_status(world.tender("apply"), DONE)
+        self.assertEqual(world.digests("Workstations"), {"alpha": sha256_of(ALPHA)})
+
+
 def add_row(row):
     name, stands_for, *arguments = row
 
