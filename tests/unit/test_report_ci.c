@@ -308,7 +308,7 @@ static void test_text_settings(void **state)
     static const char *const wanted[] = {
         "parallel            8                               tender.yml:4\n",
         "fleet-token         ***                             FLEET_API_TOKEN\n",
-        "\nsource https://p.example/\n    header: ***\n    username: ***\n    password: ***\n"
+        "\nsource https://p.example/\n    header: ***\n    username: ***\n    password: ***\n",
         "    retry-attempts: 99\n",
         "\nmirrors of https://***@p.example/\n    https://***@m.example/a?…\n",
         "\nbackup URLs of lib/a.yml\n",
