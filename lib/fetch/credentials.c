@@ -134,6 +134,7 @@ int credentials_find(struct credentials *credentials, const struct settings *set
         credentials->username = credentials->password = NULL;
         return 0;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): set as a whole above */
     bool has_own = credentials->header != NULL || credentials->username != NULL;
     return has_own || settings->netrc_file == NULL ? 0
                                                    : find_in_netrc(credentials, settings->netrc_file, url, e);

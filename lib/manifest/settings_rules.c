@@ -69,6 +69,7 @@ static int read_rule_pair(struct settings_reader *reader, const struct yaml_node
         return settings_second_time(reader, key, first, e);
     for (size_t i = 0; i < rules->text_count; i++)
         if (strcmp(rules->texts[i].key, key->text) == 0)
+            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the caller gives text_count targets */
             return yaml_is_null(value) ? 0 : settings_read_text(reader, value, key->text, targets[i], e);
     const struct setting *setting = settings_find_key(key->text);
     if (setting == NULL || !setting->in_file || !rules->takes(setting))

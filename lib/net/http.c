@@ -256,6 +256,7 @@ int http_perform(struct http *http, const struct http_request *request, struct h
         if (must_stop || loop_step(http->loop, now_ms(http) + STEP_MS, e) < 0) {
             if (must_stop)
                 err_fill(e, ERR_INTERRUPTED, "interrupted");
+            /* cppcheck-suppress identicalInnerCondition ; the loop may have ended it */
             if (!is_done)
                 http_cancel(exchange);
             else

@@ -27,7 +27,9 @@ static void put_line(struct page *page, const char *line, bool is_property)
 /* Line ends are escaped, everything else is made fit to be shown. */
 static void put_escaped(struct page *page, const char *text, bool is_property)
 {
-    while (text != NULL && *text != '\0') {
+    if (text == NULL)
+        return;
+    while (*text != '\0') {
         char line[LINE_BYTES];
         size_t length = strcspn(text, "\r\n");
         put_line(page, text_printable(text, length, '?', line, sizeof line), is_property);
