@@ -134,7 +134,6 @@ int credentials_find(struct credentials *credentials, const struct settings *set
         credentials->username = credentials->password = NULL;
         return 0;
     }
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): set as a whole above */
     bool has_own = credentials->header != NULL || credentials->username != NULL;
     return has_own || settings->netrc_file == NULL ? 0
                                                    : find_in_netrc(credentials, settings->netrc_file, url, e);
@@ -156,7 +155,7 @@ void credentials_done(struct credentials *credentials)
 
 bool credentials_exist(const struct settings *settings, const char *url)
 {
-    struct credentials credentials;
+    struct credentials credentials = {.header = NULL};
     struct err ignored;
     err_init(&ignored);
     bool exist = origin_has_userinfo(url) || (credentials_find(&credentials, settings, url, &ignored) == 0 &&

@@ -184,7 +184,7 @@ void transfer_ask(struct transfer *transfer)
     reset_answer(transfer);
     transfer_open_attempt(transfer);
     struct header_lines headers = {.condition = BUF_INIT(HEADER_BYTES), .if_range = BUF_INIT(HEADER_BYTES)};
-    struct credentials credentials;
+    struct credentials credentials = {.header = NULL};
     int result = credentials_find(&credentials, transfer->fetcher->options->settings, transfer->hop_url, &e);
     if (result == 0)
         result = start(transfer, &headers, &credentials, &e);
