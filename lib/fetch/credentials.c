@@ -117,7 +117,7 @@ static int find_in_netrc(struct credentials *credentials, const char *path, cons
 }
 
 int credentials_find(struct credentials *credentials, const struct settings *settings, const char *url,
-                     struct err *e)
+                     const char *source_url, struct err *e)
 {
     *credentials = (struct credentials){
         .header_text = BUF_INIT(SECRET_BYTES),
@@ -135,8 +135,9 @@ int credentials_find(struct credentials *credentials, const struct settings *set
         return 0;
     }
     bool has_own = credentials->header != NULL || credentials->username != NULL;
-    return has_own || settings->netrc_file == NULL ? 0
-                                                   : find_in_netrc(credentials, settings->netrc_file, url, e);
+    if (has_own || settings->netrc_file == NULL || !origin_is_same(url, source_url))
+        return 0;
+    return find_in_netrc(credentials, settings->netrc_file, url, e);
 }
 
 static void wipe(struct buf *text)
@@ -153,13 +154,14 @@ void credentials_done(struct credentials *credentials)
     wipe(&credentials->netrc_text);
 }
 
-bool credentials_exist(const struct settings *settings, const char *url)
+bool credentials_exist(const struct settings *settings, const char *url, const char *source_url)
 {
     struct credentials credentials = {.header = NULL};
     struct err ignored;
     err_init(&ignored);
-    bool exist = origin_has_userinfo(url) || (credentials_find(&credentials, settings, url, &ignored) == 0 &&
-                                              (credentials.header != NULL || credentials.username != NULL));
+    bool exist = origin_has_userinfo(url) ||
+                 (credentials_find(&credentials, settings, url, source_url, &ignored) == 0 &&
+                  (credentials.header != NULL || credentials.username != NULL));
     if (!origin_has_userinfo(url))
         credentials_done(&credentials);
     return exist;

@@ -175,11 +175,12 @@ const char *transfer_describe_status(struct transfer *transfer, int status)
         snprintf(after, sizeof after, ", Retry-After %s",
                  clock_duration_text(transfer->retry_after_ms, duration));
     if (status == 401 || status == 403)
-        return transfer_text(transfer, "HTTP %d (%s%s) from %s for User-Agent \"%s\" with %s", status,
-                             words_of_status(status), after, host, agent,
-                             credentials_exist(transfer->fetcher->options->settings, transfer->hop_url)
-                                 ? "the given credentials"
-                                 : "no credentials");
+        return transfer_text(
+            transfer, "HTTP %d (%s%s) from %s for User-Agent \"%s\" with %s", status, words_of_status(status),
+            after, host, agent,
+            credentials_exist(transfer->fetcher->options->settings, transfer->hop_url, transfer->source->url)
+                ? "the given credentials"
+                : "no credentials");
     return transfer_text(transfer, "HTTP %d (%s%s) from %s", status, words_of_status(status), after, host);
 }
 

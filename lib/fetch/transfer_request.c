@@ -185,7 +185,8 @@ void transfer_ask(struct transfer *transfer)
     transfer_open_attempt(transfer);
     struct header_lines headers = {.condition = BUF_INIT(HEADER_BYTES), .if_range = BUF_INIT(HEADER_BYTES)};
     struct credentials credentials = {.header = NULL};
-    int result = credentials_find(&credentials, transfer->fetcher->options->settings, transfer->hop_url, &e);
+    int result = credentials_find(&credentials, transfer->fetcher->options->settings, transfer->hop_url,
+                                  transfer->source->url, &e);
     if (result == 0)
         result = start(transfer, &headers, &credentials, &e);
     credentials_done(&credentials);

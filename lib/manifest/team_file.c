@@ -191,6 +191,18 @@ int team_file_open(struct load *load, const char *path, struct team_source *out,
     return find_name(load, out, e);
 }
 
+/* A blank of another kind (U+00A0, U+2000 to U+200B, U+202F, U+3000, U+FEFF) does not indent: it becomes part
+ * of the key, which then stands at the top level while it looks indented. */
+static bool begins_with_odd_blank(const char *text)
+{
+    static const char *const blanks[] = {"\u00a0", "\u2007", "\u2009", "\u200b", "\u202f",
+                                         "\u3000", "\ufeff", "\u2002", "\u2003"};
+    for (size_t i = 0; i < ARRAY_LENGTH(blanks); i++)
+        if (text_starts_with(text, blanks[i]))
+            return true;
+    return false;
+}
+
 /* A key at the top level that was meant to be `software`, or to stand in it, would unmanage the team in
  * silence. */
 static int check_top_key(struct team_reader *reader, const struct yaml_node *key, struct err *e)
@@ -204,8 +216,16 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
     for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
         if (strcmp(key->text, known[i]) == 0)
             return 0;
+    if (begins_with_odd_blank(key->text)) {
+        reader->has_errors = true;
+        return diagnose_error(
+            reader->load, key, "indent with the space bar's blanks", e,
+            "the line begins with a character that looks like a blank and is none (like U+00A0): "
+            "the key stands at the top level");
+    }
+    const char *nearest_list = text_nearest(key->text, list_names, ARRAY_LENGTH(list_names));
     for (size_t i = 0; i < ARRAY_LENGTH(list_names); i++)
-        if (strcmp(key->text, list_names[i]) == 0) {
+        if (nearest_list != NULL && strcmp(nearest_list, list_names[i]) == 0) {
             reader->has_errors = true;
             return diagnose_error(reader->load, key, "indent it below `software:`", e,
                                   "\"%s\" belongs under \"software\"", key->text);

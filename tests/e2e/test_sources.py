@@ -219,6 +219,17 @@ class Sources(support.EndToEnd):
         self.assert_status(result, DONE)
         self.assert_no_secret(result, "s3cret")
 
+    def test_netrc_stays_with_the_source(self):
+        """Its default, and a machine's entry, are for the source's own origin: a redirect names its own."""
+        for entry in ("default login ann password s3cret\n", "machine 127.0.0.1 login ann password s3cret\n"):
+            world = self.world()
+            server, other = self.server(), self.server()
+            server.targets["other"] = other.url("/a.deb")
+            netrc = world.write("../netrc", entry)
+            self.assert_status(self.fetch(world, server.url("/to/other"), TENDER_NETRC_FILE=netrc), DONE)
+            self.assertIn("Authorization", server.seen[0][1])
+            self.assertNotIn("Authorization", other.seen[0][1])
+
     def test_credentials_stay_with_their_origin(self):
         """G10: what is meant for one origin is never sent to another one, whatever redirects."""
         world = self.world()
