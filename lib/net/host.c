@@ -46,12 +46,6 @@ void host_table_free(struct host_table *table)
     free(table);
 }
 
-void host_table_cleanup(struct host_table **table)
-{
-    host_table_free(*table);
-    *table = NULL;
-}
-
 struct host *host_of_url(struct host_table *table, const char *url, struct err *e)
 {
     char name[URL_HOST_BYTES];

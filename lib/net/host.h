@@ -17,7 +17,6 @@ struct host_table;
 
 struct host_table *host_table_new(const struct host_limits *limits, struct err *e) MUST_CHECK;
 void host_table_free(struct host_table *table);
-void host_table_cleanup(struct host_table **table);
 
 /* The host of a URL ("host:port" with defaults), made at first sight; lives as long as the table. */
 struct host *host_of_url(struct host_table *table, const char *url, struct err *e) MUST_CHECK;
