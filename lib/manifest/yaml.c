@@ -4,6 +4,12 @@
 #include <string.h>
 #include <yaml.h>
 
+/* What an alias makes: two uses of one anchor are told apart by where they stand. */
+struct alias {
+    struct yaml_node node;
+    int line, column;
+};
+
 struct anchor {
     const char *name;
     struct yaml_node *node;
@@ -119,7 +125,13 @@ static int read_alias(struct reader *reader, struct yaml_node **out, struct err 
         if (anchor->is_open)
             return fail_at(reader, mark.line, mark.column, e,
                            "this alias stands for a value that contains it");
-        *out = anchor->node;
+        struct alias *alias = arena_alloc(reader->arena, sizeof *alias, e);
+        if (alias == NULL)
+            return -1;
+        *alias =
+            (struct alias){.node = *anchor->node, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
+        alias->node.is_alias = true;
+        *out = &alias->node;
         return count_nodes(reader, anchor->node->size, e);
     }
     return fail_at(reader, mark.line, mark.column, e, "this alias has no anchor (\"&name\") before it");
@@ -428,6 +440,14 @@ const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *ke
 struct place yaml_place(const struct yaml_node *node)
 {
     return (struct place){.file = node->file->path, .line = node->line, .column = node->column};
+}
+
+struct place yaml_use_place(const struct yaml_node *node)
+{
+    if (!node->is_alias)
+        return yaml_place(node);
+    const struct alias *alias = (const struct alias *)node; /* its first member */
+    return (struct place){.file = node->file->path, .line = alias->line, .column = alias->column};
 }
 
 const char *yaml_kind_text(const struct yaml_node *node)

@@ -37,6 +37,7 @@ struct yaml_node {
     bool is_quoted; /* a scalar in quotes */
     bool is_block;  /* a scalar behind "|" or ">" */
     bool is_folded; /* a scalar without them that goes over several lines */
+    bool is_alias;  /* a copy of what the alias stands for, and with its place; yaml_use_place has its own */
     int line, column;
     uint32_t size;   /* nodes in it, aliases counted as what they stand for */
     uint32_t length; /* scalars: bytes */
@@ -77,6 +78,8 @@ bool yaml_is_null(const struct yaml_node *node);
 /* The value of the first pair with this key; NULL if there is none, or if it is no mapping. */
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
 struct place yaml_place(const struct yaml_node *node);
+/* Where an alias stands; as yaml_place for all others. */
+struct place yaml_use_place(const struct yaml_node *node);
 const char *yaml_kind_text(const struct yaml_node *node); /* "a list", "a mapping", "a text" */
 
 #endif

@@ -17,6 +17,16 @@ struct walk {
 
 static void check_node(struct walk *walk, const struct yaml_node *node, int depth);
 
+/* An alias stands behind what it stands for, everything else is used where it is. */
+static void check_use(const struct yaml_node *node)
+{
+    const struct place use = yaml_use_place(node);
+    bool is_behind = use.line > node->line || (use.line == node->line && use.column > node->column);
+    bool is_same = use.line == node->line && use.column == node->column;
+    if (node->is_alias ? !is_behind : !is_same)
+        abort();
+}
+
 static void check_scalar(const struct yaml_node *node)
 {
     if (node->text == NULL || strlen(node->text) != node->length || node->size != 1)
@@ -54,6 +64,7 @@ static void check_node(struct walk *walk, const struct yaml_node *node, int dept
         abort();
     if (yaml_kind_text(node)[0] == '\0')
         abort();
+    check_use(node);
     if (node->kind == YAML_SCALAR)
         check_scalar(node);
     else

@@ -184,8 +184,40 @@ static void test_anchors_and_merges(void **state)
     const struct yaml_node *y = yaml_get(parsed.root, "y");
     assert_string_equal(yaml_get(y, "b")->text, "2");
     assert_string_equal(yaml_get(y, "c")->text, "4");
-    assert_ptr_equal(yaml_get(parsed.root, "z"), yaml_get(parsed.root, "base"));
+    assert_ptr_equal(yaml_get(parsed.root, "z")->pairs, yaml_get(parsed.root, "base")->pairs);
     assert_string_equal(yaml_get(yaml_get(parsed.root, "w"), "a")->text, "7");
+    done(&parsed);
+}
+
+/* An alias has two places: where what it stands for is written, and where it stands itself. */
+static void test_alias_places(void **state)
+{
+    (void)state;
+    struct parsed parsed =
+        parse("list:\n  - &a {x: 1}\n  - *a\n  - *a\nagain: &b text\nwords: [*b, &c [*a]]\nlast: *c\n");
+    assert_int_equal(parsed.result, 0);
+    const struct yaml_node *list = yaml_get(parsed.root, "list");
+    const struct yaml_node *words = yaml_get(parsed.root, "words");
+    const struct {
+        const struct yaml_node *node;
+        int line, column, use_line, use_column;
+    } cases[] = {{list->items[0], 2, 5, 2, 5},
+                 {list->items[1], 2, 5, 3, 5},
+                 {list->items[2], 2, 5, 4, 5},
+                 {words->items[0], 5, 8, 6, 9},
+                 {words->items[1], 6, 13, 6, 13},
+                 {words->items[1]->items[0], 2, 5, 6, 17},
+                 {yaml_get(parsed.root, "last"), 6, 13, 7, 7},
+                 {yaml_get(list->items[2], "x"), 2, 12, 2, 12}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct place place = yaml_place(cases[i].node);
+        const struct place use = yaml_use_place(cases[i].node);
+        if (place.line != cases[i].line || place.column != cases[i].column || use.line != cases[i].use_line ||
+            use.column != cases[i].use_column)
+            fail_msg("case %zu: %d:%d, used in %d:%d", i, place.line, place.column, use.line, use.column);
+        assert_string_equal(use.file, "a.yml");
+    }
+    assert_string_equal(words->items[0]->text, "text");
     done(&parsed);
 }
 
@@ -315,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_hostile_documents),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_anchors_and_merges),
+        cmocka_unit_test(test_alias_places),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small_arena),
     };
