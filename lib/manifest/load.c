@@ -49,7 +49,7 @@ static int complain_of_link(struct finder *finder, const char *base, const char 
     if (path == NULL || reference_list(load, path, &listing, e) < 0)
         return -1;
     if (listing.problem == NULL && load->source->resolve != NULL &&
-        load->source->resolve(load->source->context, path, load->arena, &leads_to, e) < 0)
+        load->source->resolve(load->source->context, path, load->arena, &leads_to, NULL, e) < 0)
         return -1;
     if (listing.problem == NULL && (leads_to == NULL || strcmp(leads_to, path) == 0))
         return 0;

@@ -14,7 +14,8 @@ struct manifest_source {
                 void *user, struct err *e);
     int (*read)(void *context, const char *path, struct buf *out, struct err *e);
     /* As repository_resolve; may be NULL: there are no symbolic links. */
-    int (*resolve)(void *context, const char *path, struct arena *arena, const char **out, struct err *e);
+    int (*resolve)(void *context, const char *path, struct arena *arena, const char **out,
+                   struct string_list *links, struct err *e);
     void *context;
 };
 

@@ -17,18 +17,27 @@ static int push(struct load *load, const char *path, struct err *e)
     return 0;
 }
 
-int selection_record(struct load *load, const char *path, struct err *e)
+/* The path, each symbolic link on its way, and *resolved, where it leads: NULL if out of the repository. */
+static int record(struct load *load, const char *path, const char **resolved, struct err *e)
 {
-    const char *resolved = NULL;
-    if (load->files == NULL)
-        return 0;
+    struct string_list links = {.count = 0};
+    *resolved = path;
     if (push(load, path, e) < 0)
         return -1;
     if (load->source->resolve == NULL)
         return 0;
-    if (load->source->resolve(load->source->context, path, load->arena, &resolved, e) < 0)
+    if (load->source->resolve(load->source->context, path, load->arena, resolved, &links, e) < 0)
         return -1;
-    return resolved == NULL || strcmp(resolved, path) == 0 ? 0 : push(load, resolved, e);
+    for (size_t i = 0; i < links.count; i++)
+        if (push(load, links.items[i], e) < 0)
+            return -1;
+    return *resolved == NULL || strcmp(*resolved, path) == 0 ? 0 : push(load, *resolved, e);
+}
+
+int selection_record(struct load *load, const char *path, struct err *e)
+{
+    const char *resolved;
+    return load->files == NULL ? 0 : record(load, path, &resolved, e);
 }
 
 int selection_record_all(struct load *load, const struct file_list *files, struct err *e)
@@ -63,10 +72,32 @@ static bool matches(const char *pattern, const char *path)
     return is_last || matches(pattern + part + 1, path + name + 1);
 }
 
+/* The pattern with the folder that it names, before any "*", as it lies behind symbolic links. */
+static int resolve_pattern(struct load *load, const char **pattern, struct err *e)
+{
+    const char *resolved;
+    size_t length = strcspn(*pattern, "*?[\\");
+    while (length > 0 && (*pattern)[length - 1] != '/')
+        length--;
+    if (length == 0)
+        return 0;
+    const char *folder = arena_strndup(load->arena, *pattern, length - 1, e);
+    if (folder == NULL || record(load, folder, &resolved, e) < 0)
+        return -1;
+    if (resolved == NULL || strcmp(resolved, folder) == 0)
+        return 0;
+    *pattern = reference_join(load, resolved, *pattern + length, e);
+    return *pattern == NULL ? -1 : 0;
+}
+
 int selection_record_matches(struct load *load, const char *pattern, struct err *e)
 {
     const struct string_list *changed = &load->options->changed;
-    for (size_t i = 0; load->files != NULL && i < changed->count; i++)
+    if (load->files == NULL)
+        return 0;
+    if (resolve_pattern(load, &pattern, e) < 0)
+        return -1;
+    for (size_t i = 0; i < changed->count; i++)
         if (matches(pattern, changed->items[i]) && push(load, changed->items[i], e) < 0)
             return -1;
     return 0;

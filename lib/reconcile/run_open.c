@@ -28,9 +28,9 @@ static int source_read(void *context, const char *path, struct buf *out, struct 
 }
 
 static int source_resolve(void *context, const char *path, struct arena *arena, const char **out,
-                          struct err *e)
+                          struct string_list *links, struct err *e)
 {
-    return repository_resolve(context, path, arena, out, e);
+    return repository_resolve(context, path, arena, out, links, e);
 }
 
 static int open_repository(struct run *run, struct err *e)

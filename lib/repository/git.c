@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GIT_SHORT_ID = 7 };
-
 struct git_reader {
     struct repository_options options; /* its texts are copied below */
     char *url, *state_dir, *username, *password, *ssh_folder;
@@ -60,72 +58,6 @@ static void odb_object_cleanup(git_odb_object **object)
 static void odb_cleanup(git_odb **odb)
 {
     git_odb_free(*odb);
-}
-
-/* The commit behind a reference, tags peeled. GIT_ENOTFOUND only where the reference does not exist. */
-static int commit_of_reference(git_repository *repository, const char *prefix, const char *name,
-                               git_commit **out)
-{
-    char full[PATH_MAX];
-    git_reference *reference = NULL;
-    git_object *object = NULL;
-    if (snprintf(full, sizeof full, "%s%s", prefix, name) >= (int)sizeof full)
-        return GIT_ENOTFOUND;
-    int code = git_reference_lookup(&reference, repository, full);
-    if (code == GIT_EINVALIDSPEC)
-        return GIT_ENOTFOUND;
-    if (code == 0) {
-        code = git_reference_peel(&object, reference, GIT_OBJECT_COMMIT);
-        /* HEAD of a branch without a commit is no damage. */
-        if (code == GIT_ENOTFOUND && git_reference_type(reference) == GIT_REFERENCE_DIRECT)
-            code = GIT_ERROR;
-    }
-    git_reference_free(reference);
-    if (code == 0)
-        *out = (git_commit *)object;
-    return code;
-}
-
-static int commit_of_id(git_repository *repository, const char *text, git_commit **out)
-{
-    git_oid id;
-    if (strlen(text) != GIT_OID_HEXSZ || git_oid_fromstr(&id, text) < 0)
-        return GIT_ENOTFOUND;
-    git_odb *odb = NULL;
-    if (git_repository_odb(&odb, repository) < 0)
-        return GIT_ERROR;
-    bool exists = git_odb_exists(odb, &id) == 1;
-    git_odb_free(odb);
-    if (!exists)
-        return GIT_ENOTFOUND;
-    return git_commit_lookup(out, repository, &id) == 0 ? 0 : GIT_ERROR;
-}
-
-/* The beginning of a commit's id: at least 7 digits, and only one commit begins so. */
-static int commit_of_short_id(git_repository *repository, const char *text, git_commit **out)
-{
-    git_oid id;
-    size_t length = strlen(text);
-    if (length < GIT_SHORT_ID || length >= GIT_OID_HEXSZ || git_oid_fromstrp(&id, text) < 0)
-        return GIT_ENOTFOUND;
-    int code = git_commit_lookup_prefix(out, repository, &id, length);
-    return code == GIT_EAMBIGUOUS ? GIT_ENOTFOUND : code;
-}
-
-int git_find_commit(git_repository *repository, const char *revision, git_commit **out)
-{
-    if (revision == NULL || text_equal(revision, "HEAD")) {
-        int code = commit_of_reference(repository, "refs/tender/", "HEAD", out);
-        return code == GIT_ENOTFOUND ? commit_of_reference(repository, "", "HEAD", out) : code;
-    }
-    /* Not libgit2's revision syntax ("main~1"): its parser loses memory in 1.5. */
-    static const char *const prefixes[] = {"refs/heads/", "refs/tags/", "refs/remotes/origin/"};
-    int code = commit_of_id(repository, revision, out);
-    if (code == GIT_ENOTFOUND && text_starts_with(revision, "refs/"))
-        code = commit_of_reference(repository, "", revision, out);
-    for (size_t i = 0; code == GIT_ENOTFOUND && i < ARRAY_LENGTH(prefixes); i++)
-        code = commit_of_reference(repository, prefixes[i], revision, out);
-    return code == GIT_ENOTFOUND ? commit_of_short_id(repository, revision, out) : code;
 }
 
 /* An object of the commit can't be read: the mirror is made anew once, and the caller tries again. */
@@ -320,7 +252,9 @@ static int git_changes(void *data, const char *since, struct arena *arena, struc
     char below[PATH_MAX];
     const char *work = reader->is_mirror ? NULL : git_repository_workdir(reader->repository);
     git_folder_below(work, reader->options.directory, below);
-    return git_changes_of_tree(reader->repository, &reader->options, since, below, reader->root, arena, out,
+    /* The mirror's HEAD is the commit that is read, whichever branch it is of. */
+    const struct git_changes_from from = {.since = since, .head = reader->is_mirror ? &reader->commit : NULL};
+    return git_changes_of_tree(reader->repository, &reader->options, &from, below, reader->root, arena, out,
                                e);
 }
 
@@ -331,11 +265,13 @@ static int open_directory_commit(const struct repository_options *options, git_r
     snprintf(context, sizeof context, "can't open %s as a Git repository", options->directory);
     if (git_repository_open_ext(repository, options->directory, 0, NULL) < 0)
         return git_fail(options, context, e);
-    int code = git_find_commit(*repository, options->revision, commit);
-    if (code == GIT_ENOTFOUND)
-        return err_set(e, ERR_REPOSITORY, "the repository in %s has no branch, tag or commit \"%s\"",
-                       options->directory, options->revision);
-    return code == 0 ? 0 : git_fail(options, "can't read the commit", e);
+    enum revision_result result = git_find_commit(*repository, options->revision, NULL, commit);
+    if (result == REVISION_FOUND)
+        return 0;
+    if (result == REVISION_UNREADABLE)
+        return git_fail(options, "can't read the commit", e);
+    snprintf(context, sizeof context, "the repository in %s", options->directory);
+    return git_no_such_revision(context, options->revision, result, e);
 }
 
 static int copy_text(char **to, const char **slot, const char *from, struct err *e)

@@ -29,10 +29,29 @@ enum fetch_result git_fetch(const char *mirror, const struct repository_options 
 /* The same here and now, without a limit in time: only for git_child.c. */
 enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e);
 
-/* The commit that `revision` names: an id or its first 7 digits or more, a branch, a tag, a full reference;
- * NULL: the remote's HEAD (in a folder: its own). Returns libgit2's codes: GIT_ENOTFOUND only where there is
- * no such name. */
-int git_find_commit(git_repository *repository, const char *revision, git_commit **out);
+enum revision_result {
+    REVISION_FOUND,
+    REVISION_UNKNOWN,
+    REVISION_UNKNOWN_SHALLOW, /* in a shallow clone: it may be older than what that holds */
+    REVISION_SHALLOW,         /* older than what a shallow clone holds */
+    REVISION_TOO_OLD,         /* "main~9" where there are fewer */
+    REVISION_NO_PARENT,       /* "main^2" where main merges nothing */
+    REVISION_NO_LOG,          /* "@{u}", "main@{1}": not known here */
+    REVISION_AMBIGUOUS,       /* the beginning of several ids */
+    REVISION_TWO_NAMES,       /* a branch and a tag that differ */
+    REVISION_INVALID,         /* no revision, or several */
+    REVISION_SEARCH,          /* ":/text" */
+    REVISION_NO_COMMIT,       /* a file or a folder */
+    REVISION_UNREADABLE,      /* libgit2 says why */
+};
+/* The commit that `revision` names: an id or its first 7 digits or more, a branch, a tag, a full reference,
+ * one of them with what git rev-parse takes behind it ("main~1", "v1^{}", "@{u}"). HEAD, "@" and NULL:
+ * `head`; where that is NULL, the mirror's remote's HEAD, or the repository's own. */
+enum revision_result git_find_commit(git_repository *repository, const char *revision, const git_oid *head,
+                                     git_commit **out);
+/* Fills `e` with what to do about a result other than FOUND and UNREADABLE; `who` should have the revision.
+ * Always -1. */
+int git_no_such_revision(const char *who, const char *revision, enum revision_result result, struct err *e);
 
 /* The mirror of options->url, fetched as needed, and the commit in it. */
 int git_mirror_open(const struct repository_options *options, git_repository **repository,
@@ -50,10 +69,14 @@ void git_folder_below(const char *work_tree, const char *directory, char out[PAT
 /* The commit's tree, or the folder `below` of it. GIT_ENOTFOUND if it has none. */
 int git_tree_of_commit(git_repository *repository, const git_commit *commit, const char *below,
                        git_tree **out);
-/* As repository_changes: from `since` to the tree, which is the folder `below`. */
+struct git_changes_from {
+    const char *since;
+    const git_oid *head; /* what HEAD in it means; NULL: the repository's own */
+};
+/* As repository_changes: to the tree, which is the folder `below`. */
 int git_changes_of_tree(git_repository *repository, const struct repository_options *options,
-                        const char *since, const char *below, git_tree *tree, struct arena *arena,
-                        struct string_list *out, struct err *e) MUST_CHECK;
+                        const struct git_changes_from *from, const char *below, git_tree *tree,
+                        struct arena *arena, struct string_list *out, struct err *e) MUST_CHECK;
 
 void git_repository_cleanup(git_repository **repository);
 void git_commit_cleanup(git_commit **commit);

@@ -61,18 +61,18 @@ int git_tree_of_commit(git_repository *repository, const git_commit *commit, con
 }
 
 /* The tree of `since`; NULL where it has no folder `below`: then everything is new. */
-static int tree_since(git_repository *repository, const struct repository_options *options, const char *since,
-                      const char *below, git_tree **out, struct err *e)
+static int tree_since(git_repository *repository, const struct repository_options *options,
+                      const struct git_changes_from *from, const char *below, git_tree **out, struct err *e)
 {
     CLEANUP(git_commit_cleanup) git_commit *commit = NULL;
-    int code = git_find_commit(repository, since, &commit);
-    if (code == GIT_ENOTFOUND)
-        return err_set(e, ERR_REPOSITORY,
-                       "--changed-since: the repository has no branch, tag or commit \"%s\" (a shallow clone "
-                       "holds the newest commits only: fetch it first)",
-                       since);
-    if (code == 0)
-        code = git_tree_of_commit(repository, commit, below, out);
+    enum revision_result result = git_find_commit(repository, from->since, from->head, &commit);
+    if (result == REVISION_UNREADABLE)
+        return git_fail(options, "--changed-since: can't read the commit", e);
+    if (result != REVISION_FOUND)
+        return git_no_such_revision("the repository", from->since, result, e) < 0
+                   ? err_prefix(e, "--changed-since")
+                   : 0;
+    int code = git_tree_of_commit(repository, commit, below, out);
     if (code == GIT_ENOTFOUND)
         return 0;
     return code == 0 ? 0 : git_fail(options, "--changed-since: can't read the commit", e);
@@ -116,12 +116,12 @@ static int collect(const git_diff *diff, const char *prefix, struct arena *arena
 }
 
 int git_changes_of_tree(git_repository *repository, const struct repository_options *options,
-                        const char *since, const char *below, git_tree *tree, struct arena *arena,
-                        struct string_list *out, struct err *e)
+                        const struct git_changes_from *from, const char *below, git_tree *tree,
+                        struct arena *arena, struct string_list *out, struct err *e)
 {
     CLEANUP(tree_cleanup) git_tree *before = NULL;
     CLEANUP(diff_cleanup) git_diff *diff = NULL;
-    if (tree_since(repository, options, since, below, &before, e) < 0)
+    if (tree_since(repository, options, from, below, &before, e) < 0)
         return -1;
     if (git_diff_tree_to_tree(&diff, repository, before, tree, NULL) < 0)
         return git_fail(options, "--changed-since: can't compare the commits", e);
@@ -135,6 +135,7 @@ static int changes_of_work_tree(git_repository *repository, const struct reposit
 {
     CLEANUP(tree_cleanup) git_tree *before = NULL;
     CLEANUP(diff_cleanup) git_diff *diff = NULL;
+    const struct git_changes_from from = {.since = since};
     git_diff_options how;
     char below[PATH_MAX];
     char prefix[PATH_MAX + 1];
@@ -145,7 +146,7 @@ static int changes_of_work_tree(git_repository *repository, const struct reposit
     if (git_diff_options_init(&how, GIT_DIFF_OPTIONS_VERSION) < 0)
         return git_fail(options, "--changed-since", e);
     how.flags = GIT_DIFF_INCLUDE_UNTRACKED | GIT_DIFF_INCLUDE_IGNORED | GIT_DIFF_INCLUDE_TYPECHANGE;
-    if (tree_since(repository, options, since, "", &before, e) < 0)
+    if (tree_since(repository, options, &from, "", &before, e) < 0)
         return -1;
     if (git_diff_tree_to_workdir_with_index(&diff, repository, before, &how) < 0)
         return git_fail(options, "--changed-since: can't compare the commit with the folder", e);

@@ -204,16 +204,17 @@ static bool has_tree(const git_commit *commit)
     return readable;
 }
 
-static int find_readable(git_repository *repository, const char *revision, git_commit **commit)
+static enum revision_result find_readable(git_repository *repository, const char *revision,
+                                          git_commit **commit)
 {
     if (repository == NULL)
-        return GIT_ENOTFOUND;
-    int code = git_find_commit(repository, revision, commit);
-    if (code == 0 && !has_tree(*commit)) {
+        return REVISION_UNKNOWN;
+    enum revision_result result = git_find_commit(repository, revision, NULL, commit);
+    if (result == REVISION_FOUND && !has_tree(*commit)) {
         git_commit_cleanup(commit);
-        return GIT_ERROR;
+        return REVISION_UNREADABLE;
     }
-    return code;
+    return result;
 }
 
 static bool is_full_id(const char *revision)
@@ -266,7 +267,8 @@ static void warn_of_age(const struct repository_options *options, const git_comm
         memcpy(warning + WARNING_BYTES - sizeof "…)", "…)", sizeof "…)");
 }
 
-static int no_such_revision(const struct repository_options *options, struct err *e)
+static int no_such_revision(const struct repository_options *options, enum revision_result result,
+                            struct err *e)
 {
     char url[URL_TEXT_BYTES];
     url_redact(options->url, url, sizeof url);
@@ -276,6 +278,8 @@ static int no_such_revision(const struct repository_options *options, struct err
             "%s has no commit at its HEAD: it is empty, or its default branch is gone; name a branch "
             "with --revision",
             url);
+    if (result != REVISION_UNKNOWN)
+        return git_no_such_revision(url, options->revision, result, e);
     return err_set(e, ERR_REPOSITORY,
                    "%s has no branch, tag or commit \"%s\" (a commit must be on a branch or a tag)", url,
                    options->revision);
@@ -286,29 +290,30 @@ static int find_after_fetch(struct mirror *mirror, git_commit **commit, struct e
 {
     char reason[GIT_TEXT_BYTES];
     const struct repository_options *options = mirror->options;
-    int code = find_readable(mirror->repository, options->revision, commit);
-    if (code != 0 && code != GIT_ENOTFOUND) {
+    enum revision_result result = find_readable(mirror->repository, options->revision, commit);
+    if (result == REVISION_UNREADABLE) {
         if (set_aside(mirror, git_reason(options, reason), e) < 0 || fetch(mirror, e) != FETCH_DONE)
             return -1;
-        code = find_readable(mirror->repository, options->revision, commit);
+        result = find_readable(mirror->repository, options->revision, commit);
     }
-    if (code == GIT_ENOTFOUND)
-        return no_such_revision(options, e);
-    return code == 0 ? 0 : git_fail(options, "can't read the commit", e);
+    if (result == REVISION_UNREADABLE)
+        return git_fail(options, "can't read the commit", e);
+    return result == REVISION_FOUND ? 0 : no_such_revision(options, result, e);
 }
 
 static int mirror_find(struct mirror *mirror, git_commit **commit, char warning[WARNING_BYTES], struct err *e)
 {
     const struct repository_options *options = mirror->options;
     /* A commit's id says all: what is here need not be asked for. */
-    if (is_full_id(options->revision) && find_readable(mirror->repository, options->revision, commit) == 0)
+    if (is_full_id(options->revision) &&
+        find_readable(mirror->repository, options->revision, commit) == REVISION_FOUND)
         return 0;
     struct err trouble = {.class = ERR_NONE};
     enum fetch_result result = fetch_or_rebuild(mirror, &trouble);
     if (result == FETCH_DONE)
         return find_after_fetch(mirror, commit, e);
     bool may_use_old = result == FETCH_UNREACHABLE || result == FETCH_MIRROR_BAD;
-    if (!may_use_old || find_readable(mirror->repository, options->revision, commit) != 0)
+    if (!may_use_old || find_readable(mirror->repository, options->revision, commit) != REVISION_FOUND)
         return err_set(e, trouble.class, "%s", trouble.text);
     warn_of_age(options, *commit, result == FETCH_MIRROR_BAD, trouble.text, warning);
     return 0;

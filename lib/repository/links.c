@@ -8,6 +8,7 @@ struct walk {
     char done[PATH_MAX]; /* resolved so far, without links */
     char rest[PATH_MAX]; /* what is still to be walked */
     int links;
+    struct link_trail *trail; /* NULL: not asked for */
 };
 
 static int too_long(const char *path, struct err *e)
@@ -34,10 +35,13 @@ static int go_up(struct walk *walk, const char *path, struct err *e)
     return 0;
 }
 
-static int follow(struct walk *walk, const char *path, const char *target, struct err *e)
+/* `link` leads to `target`. */
+static int follow(struct walk *walk, const char *path, const char *link, const char *target, struct err *e)
 {
     if (++walk->links > LINKS_MAX)
         return err_set(e, ERR_REPOSITORY, "%s: more than %d symbolic links", path, LINKS_MAX);
+    if (walk->trail != NULL)
+        snprintf(walk->trail->paths[walk->trail->count++], PATH_MAX, "%s", link);
     if (target[0] == '/')
         return err_set(e, ERR_REPOSITORY, "%s is a symbolic link out of the repository", path);
     char rest[PATH_MAX];
@@ -69,7 +73,7 @@ static int step(const struct reader *reader, struct walk *walk, const char *path
         return fits ? -1 : too_long(path, e);
     }
     if (found == ENTRY_LINK)
-        return follow(walk, path, target, e);
+        return follow(walk, path, candidate, target, e);
     if (found != ENTRY_FOLDER && walk->rest[0] != '\0')
         return err_set(e, ERR_NOT_FOUND, "%s does not exist: %s is not a folder", path, candidate);
     memcpy(walk->done, candidate, strlen(candidate) + 1);
@@ -78,11 +82,14 @@ static int step(const struct reader *reader, struct walk *walk, const char *path
 }
 
 int reader_resolve(const struct reader *reader, const char *path, char out[PATH_MAX], enum entry_type *type,
-                   struct err *e)
+                   struct link_trail *trail, struct err *e)
 {
     struct walk walk; /* not zeroed as a whole: its texts are large */
     walk.done[0] = '\0';
     walk.links = 0;
+    walk.trail = trail;
+    if (trail != NULL)
+        trail->count = 0;
     size_t length = strlen(path);
     if (length >= sizeof walk.rest)
         return too_long(path, e);

@@ -29,10 +29,17 @@ struct reader {
     void *data;
 };
 
+/* The symbolic links that a path leads through, each as a path from the root. */
+struct link_trail {
+    size_t count;
+    char paths[LINKS_MAX][PATH_MAX];
+};
+
 /* Follows the links in `path` inside the root. ERR_NOT_FOUND, with the path where it would lie in `out`, or
- * ERR_REPOSITORY for a link out of the root or more than LINKS_MAX of them. */
+ * ERR_REPOSITORY for a link out of the root or more than LINKS_MAX of them. `trail` may be NULL; it is filled
+ * whatever comes of it. */
 int reader_resolve(const struct reader *reader, const char *path, char out[PATH_MAX], enum entry_type *type,
-                   struct err *e) MUST_CHECK;
+                   struct link_trail *trail, struct err *e) MUST_CHECK;
 
 /* Whether a file of `size` bytes fits; ERR_REPOSITORY if not. */
 int reader_check_size(const char *path, uint64_t size, int64_t max_file_bytes, const struct buf *out,

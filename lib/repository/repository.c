@@ -87,7 +87,7 @@ static int follow_link(const struct reader *reader, const char *folder, struct r
     if (snprintf(path, sizeof path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", entry->name) >=
         (int)sizeof path)
         return 0;
-    if (reader_resolve(reader, path, resolved, &type, &trouble) == 0)
+    if (reader_resolve(reader, path, resolved, &type, NULL, &trouble) == 0)
         entry->type = type;
     else if (trouble.class == ERR_MEMORY)
         return err_set(e, ERR_MEMORY, "%s", trouble.text);
@@ -102,7 +102,7 @@ int repository_list(struct repository *repository, const char *folder,
     enum entry_type type;
     struct repository_entry *found = NULL;
     size_t found_count = 0;
-    if (reader_resolve(reader, folder, resolved, &type, e) < 0)
+    if (reader_resolve(reader, folder, resolved, &type, NULL, e) < 0)
         return -1;
     if (type != ENTRY_FOLDER)
         return err_set(e, ERR_NOT_FOUND, "%s is not a folder", folder);
@@ -118,16 +118,36 @@ int repository_list(struct repository *repository, const char *folder,
     return 0;
 }
 
+static int copy_trail(const struct link_trail *trail, struct arena *arena, struct string_list *out,
+                      struct err *e)
+{
+    const char **paths = arena_alloc_array(arena, trail->count, sizeof *paths, e);
+    if (paths == NULL)
+        return -1;
+    for (size_t i = 0; i < trail->count; i++) {
+        paths[i] = arena_strdup(arena, trail->paths[i], e);
+        if (paths[i] == NULL)
+            return -1;
+    }
+    *out = (struct string_list){.is_set = true, .count = trail->count, .items = paths};
+    return 0;
+}
+
 int repository_resolve(struct repository *repository, const char *path, struct arena *arena, const char **out,
-                       struct err *e)
+                       struct string_list *links, struct err *e)
 {
     char resolved[PATH_MAX];
     enum entry_type type;
+    struct link_trail trail; /* not zeroed as a whole: its texts are large */
     struct err trouble = {.class = ERR_NONE};
     *out = NULL;
-    if (reader_resolve(&repository->reader, path, resolved, &type, &trouble) < 0 &&
-        trouble.class != ERR_NOT_FOUND)
-        return trouble.class == ERR_REPOSITORY ? 0 : err_set(e, trouble.class, "%s", trouble.text);
+    int result = reader_resolve(&repository->reader, path, resolved, &type, &trail, &trouble);
+    if (result < 0 && trouble.class != ERR_NOT_FOUND && trouble.class != ERR_REPOSITORY)
+        return err_set(e, trouble.class, "%s", trouble.text);
+    if (links != NULL && copy_trail(&trail, arena, links, e) < 0)
+        return -1;
+    if (result < 0 && trouble.class == ERR_REPOSITORY)
+        return 0;
     *out = arena_strdup(arena, resolved, e);
     return *out == NULL ? -1 : 0;
 }
@@ -144,7 +164,7 @@ int repository_read(struct repository *repository, const char *path, struct buf 
     const struct reader *reader = &repository->reader;
     char resolved[PATH_MAX];
     enum entry_type type;
-    if (reader_resolve(reader, path, resolved, &type, e) < 0)
+    if (reader_resolve(reader, path, resolved, &type, NULL, e) < 0)
         return -1;
     if (type != ENTRY_FILE)
         return err_set(e, ERR_REPOSITORY, "%s is %s, not a file", path,

@@ -59,9 +59,9 @@ int repository_list(struct repository *repository, const char *folder,
 int repository_read(struct repository *repository, const char *path, struct buf *out,
                     struct err *e) MUST_CHECK;
 /* The path without symbolic links, in the arena; where it leads nowhere, the path that is missing. NULL where
- * it leads out of the root. */
+ * it leads out of the root. `links`, unless NULL: the symbolic links that it leads through, in the arena. */
 int repository_resolve(struct repository *repository, const char *path, struct arena *arena, const char **out,
-                       struct err *e) MUST_CHECK;
+                       struct string_list *links, struct err *e) MUST_CHECK;
 /* The files that differ between the branch, tag or commit `since` and this revision, deleted ones too, in the
  * arena. A path that ends in '/' stands for all that lies below it; "" for everything. A folder must be in a
  * Git work tree; what is not committed there, is ignored or is unknown to Git counts as a difference.

@@ -107,6 +107,29 @@ class ChangedSince(EndToEnd):
         os.symlink("globbed", self.here.repository / "lib/linked")
         self.check(["Delta"])
 
+    def test_link_behind_a_link_leads_elsewhere(self):
+        repository = self.here.repository
+        (repository / "lib/linked").unlink()
+        os.symlink("../third/there", repository / "lib/linked")
+        (repository / "third").mkdir()
+        os.symlink("../lib/real", repository / "third/there")
+        shutil.copytree(repository / "lib/real", repository / "lib/other")
+        self.commit("a link through a third place")
+        self.git("tag", "linked")
+        self.assertEqual(self.chosen("--changed-since", "linked"), [])
+        (repository / "third/there").unlink()
+        os.symlink("../lib/other", repository / "third/there")
+        self.check(["Delta"], since="linked")
+
+    def test_glob_in_a_linked_folder_loses_a_file(self):
+        self.here.write("teams/delta.yml", "name: Delta\nsoftware:\n  packages:\n    - paths: ../lib/linked/*.yml\n")
+        self.here.write("lib/real/other.yml", f"url: {self.here.package_url}/zeta_1.0_amd64.deb\n")
+        self.commit("a glob through a link")
+        self.git("tag", "linked")
+        self.assertEqual(self.chosen("--changed-since", "linked"), [])
+        (self.here.repository / "lib/real/other.yml").unlink()
+        self.check(["Delta"], since="linked")
+
     def test_settings_select_all(self):
         self.here.write("tender.yml", "parallel: 3\n")
         self.check(sorted(TEAMS))
@@ -184,15 +207,53 @@ class ChangedSince(EndToEnd):
         self.assert_status(result, FAILED)
         self.assertIn("is in no Git work tree", result.stderr)
 
+    def test_revisions_of_git(self):
+        self.here.write("lib/query.yml", "- name: q\n  query: SELECT 2;\n")
+        self.commit("second")
+        self.here.write("teams/delta.yml", "name: Delta\nsoftware:\n")
+        self.commit("third")
+        mirror = ("--repository", str(self.here.repository))
+        for since, expected in (("HEAD", []), ("@", []), ("HEAD~1", ["Delta"]), ("HEAD^", ["Delta"]), ("@~", ["Delta"]), ("@^^", ["Beta", "Delta"]),
+                                ("main~2", ["Beta", "Delta"]), ("v1^{}", ["Beta", "Delta"]), ("v1^{commit}", ["Beta", "Delta"]),
+                                (self.git("rev-parse", "HEAD~1")[:8], ["Delta"]), (self.git("rev-parse", "HEAD") + "~1", ["Delta"])):
+            for way in ((), ("--commit", "HEAD")):
+                self.assertEqual(self.chosen("--changed-since", since, *way), expected, (since, way))
+            self.assertEqual(self.chosen("--changed-since", since, *mirror, TENDER_DIR=None), expected, (since, "the mirror"))
+        self.assertEqual(self.chosen("--changed-since", "@{1}"), ["Delta"])
+        self.git("branch", "feature", "HEAD~1")
+        self.git("branch", "--set-upstream-to=feature")
+        self.assertEqual(self.chosen("--changed-since", "@{u}"), ["Delta"])
+        self.assertEqual(self.chosen("--changed-since", "@{upstream}~1"), ["Beta", "Delta"])
+
+    def test_head_of_a_mirror_is_the_commit_that_is_read(self):
+        self.git("checkout", "-q", "-b", "feature")
+        self.here.write("lib/query.yml", "- name: q\n  query: SELECT 2;\n")
+        self.commit("second")
+        self.git("checkout", "-q", "main")
+        mirror = ("--repository", str(self.here.repository), "--revision", "feature")
+        self.assertEqual(self.chosen("--changed-since", "HEAD", *mirror, TENDER_DIR=None), [])
+        self.assertEqual(self.chosen("--changed-since", "HEAD~1", *mirror, TENDER_DIR=None), ["Beta"])
+        self.assertEqual(self.chosen("--changed-since", "origin/main", *mirror, TENDER_DIR=None), ["Beta"])
+
+    def test_revisions_that_say_nothing(self):
+        for since, text in (("HEAD~9", "does not go back that far"), ("HEAD^2", "no such parent"), ("@{u}", "only for branches that were set up"),
+                            ("HEAD..main", "no single revision"), (":/first", "git rev-parse"), ("HEAD:teams", "else than a commit")):
+            result = self.here.tender("validate", "--changed-since", since)
+            self.assert_status(result, FAILED)
+            self.assertIn(text, result.stderr)
+            self.assertNotIn("shallow", result.stderr)
+
     def test_shallow_clone(self):
         self.here.write("lib/query.yml", "- name: q\n  query: SELECT 2;\n")
         self.commit("change")
         first = self.git("rev-parse", "v1")
         clone = self.here.root / "clone"
         self.git("clone", "-q", "--depth", "1", f"file://{self.here.repository}", str(clone))
-        result = self.here.tender("validate", "--changed-since", first, TENDER_DIR=str(clone))
-        self.assert_status(result, FAILED)
-        self.assertIn("a shallow clone holds the newest commits only", result.stderr)
+        for since in (first, "HEAD~1", "main^"):
+            result = self.here.tender("validate", "--changed-since", since, TENDER_DIR=str(clone))
+            self.assert_status(result, FAILED)
+            self.assertIn("a shallow clone holds the newest commits only", result.stderr)
+            self.assertIn("git fetch --unshallow", result.stderr)
 
 
 if __name__ == "__main__":

@@ -32,9 +32,10 @@ static int list_folder(void *context, const char *folder,
     return 0;
 }
 
-static int resolve_path(void *context, const char *path, struct arena *arena, const char **out, struct err *e)
+static int resolve_path(void *context, const char *path, struct arena *arena, const char **out,
+                        struct string_list *links, struct err *e)
 {
-    return repository_resolve(context, path, arena, out, e);
+    return repository_resolve(context, path, arena, out, links, e);
 }
 
 static const char *variable(void *context, const char *name)

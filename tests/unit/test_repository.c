@@ -218,10 +218,22 @@ static void test_revisions(void **state)
     snprintf(start, sizeof start, "%.10s", world->branch);
     const struct {
         const char *revision, *commit;
-    } cases[] = {{NULL, world->second},          {"trunk", world->second},
-                 {"v1", world->first},           {world->first, world->first},
-                 {start, world->branch},         {"side/branch", world->branch},
-                 {"refs/tags/v1", world->first}, {"refs/heads/trunk", world->second}};
+    } cases[] = {{NULL, world->second},
+                 {"trunk", world->second},
+                 {"v1", world->first},
+                 {world->first, world->first},
+                 {start, world->branch},
+                 {"side/branch", world->branch},
+                 {"refs/tags/v1", world->first},
+                 {"refs/heads/trunk", world->second},
+                 {"trunk~1", world->first},
+                 {"HEAD^", world->first},
+                 {"@", world->second},
+                 {"@~1", world->first},
+                 {"origin/trunk", world->second},
+                 {"origin/trunk^", world->first},
+                 {"v1^{}", world->first},
+                 {"v1^{commit}", world->first}};
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct repository_options options = options_for(world);
         options.revision = cases[i].revision;
@@ -230,17 +242,69 @@ static void test_revisions(void **state)
         assert_string_equal(repository_warning(repository), "");
         repository_close(repository);
     }
-    static const char *const unknown[] = {
-        "nothing", "", "v2", "1234567890123456789012345678901234567890", "..", "trunk~1", "12345678", "a b"};
-    for (size_t i = 0; i < ARRAY_LENGTH(unknown); i++) {
+}
+
+static void test_no_such_revision(void **state)
+{
+    struct world *world = *state;
+    static const char none[] = "no branch, tag or commit";
+    static const struct {
+        const char *revision, *text;
+    } cases[] = {{"nothing", none},
+                 {"", none},
+                 {"v2", none},
+                 {"1234567890123456789012345678901234567890", none},
+                 {"12345678", none},
+                 {"nothing~1", none},
+                 {"trunk~2", "the history does not go back that far"},
+                 {"trunk^^", "the history does not go back that far"},
+                 {"trunk^2", "has no such parent"},
+                 {"trunk@{1}", "kept in no mirror"},
+                 {"@{u}", "kept in no mirror"},
+                 {"..", "no single revision"},
+                 {"v1..trunk", "no single revision"},
+                 {"a b", none},
+                 {"^trunk", "no single revision"},
+                 {"trunk~x", "no single revision"},
+                 {":/m", "git rev-parse"},
+                 {"trunk^{/m}", "git rev-parse"},
+                 {"trunk:teams", "else than a commit"},
+                 {"trunk^{tree}", "else than a commit"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct repository_options options = options_for(world);
         struct err e;
         err_init(&e);
-        options.revision = unknown[i];
+        options.revision = cases[i].revision;
         assert_null(repository_open(&options, &e));
         assert_int_equal(e.class, ERR_REPOSITORY);
-        assert_non_null(strstr(e.text, "no branch, tag or commit"));
+        if (strstr(e.text, cases[i].text) == NULL)
+            fail_msg("%s: %s", cases[i].revision, e.text);
     }
+}
+
+/* A branch and a tag of one name that mean different commits: neither is guessed. */
+static void test_two_names(void **state)
+{
+    struct world *world = *state;
+    struct err e;
+    git_repository *remote;
+    must(git_repository_open(&remote, world->remote));
+    add_tag(remote, "side/branch", world->first);
+    add_tag(remote, "trunk", world->second);
+    git_repository_free(remote);
+    struct repository_options options = options_for(world);
+    err_init(&e);
+    options.revision = "side/branch";
+    assert_null(repository_open(&options, &e));
+    assert_non_null(strstr(e.text, "refs/heads/side/branch"));
+    options.revision = "refs/tags/side/branch";
+    struct repository *repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->first);
+    repository_close(repository);
+    options.revision = "trunk";
+    repository = open_or_fail(&options);
+    assert_string_equal(repository_revision(repository), world->second);
+    repository_close(repository);
 }
 
 static void expect_files(struct repository *repository)
@@ -828,6 +892,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_revisions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_such_revision, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mirror_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commit_of_a_directory, set_up, tear_down),
