@@ -277,18 +277,38 @@ int partial_settle(struct partial *partial, bool is_whole, struct err *e)
     return result;
 }
 
-size_t partial_beginning(const struct partial *partial, char *out, size_t size)
+/* Of what is written; fewer bytes than asked for only where it ends or can't be read. */
+static size_t read_written(const struct partial *partial, uint64_t offset, char *out, size_t size)
 {
-    if (partial->hashed_bytes == 0 && partial->gathered != NULL) {
-        size_t length = partial->gathered_bytes < size ? partial->gathered_bytes : size;
-        memcpy(out, partial->gathered, length);
-        return length;
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = pread(partial->file, out + used, size - used, (off_t)(offset + used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        used += (size_t)got;
     }
-    ssize_t got;
-    do
-        got = pread(partial->file, out, size, 0);
-    while (got < 0 && errno == EINTR);
-    return got < 0 ? 0 : (size_t)got;
+    return used;
+}
+
+size_t partial_read(const struct partial *partial, uint64_t offset, char *out, size_t size)
+{
+    uint64_t written = partial->size_bytes - partial->gathered_bytes; /* gathered is what comes behind it */
+    size_t used = 0;
+    if (offset < written) {
+        size_t wanted = written - offset < size ? (size_t)(written - offset) : size;
+        used = read_written(partial, offset, out, wanted);
+        if (used < wanted)
+            return used;
+    }
+    uint64_t start = offset + used - written;
+    if (start >= partial->gathered_bytes)
+        return used;
+    size_t left = partial->gathered_bytes - (size_t)start;
+    size_t piece = left < size - used ? left : size - used;
+    memcpy(out + used, partial->gathered + start, piece);
+    return used + piece;
 }
 
 int partial_append(struct partial *partial, const void *bytes, size_t length, struct err *e)

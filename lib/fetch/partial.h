@@ -57,8 +57,8 @@ int partial_append(struct partial *partial, const void *bytes, size_t length, st
 int partial_flush(struct partial *partial, struct err *e) MUST_CHECK;
 /* At the end of an answer: the same (`is_whole`: all is there, no sidecar is needed); the memory goes. */
 int partial_settle(struct partial *partial, bool is_whole, struct err *e) MUST_CHECK;
-/* The first bytes, written or gathered; returns how many. */
-size_t partial_beginning(const struct partial *partial, char *out, size_t size);
+/* The bytes from `offset` on, written or gathered; returns how many. */
+size_t partial_read(const struct partial *partial, uint64_t offset, char *out, size_t size);
 /* Ends the digest; the disk begins to write what it does not have yet. */
 int partial_finish(struct partial *partial, char hex[DIGEST_HEX_BYTES], struct err *e) MUST_CHECK;
 int partial_sync(struct partial *partial, struct err *e) MUST_CHECK;

@@ -1,39 +1,44 @@
 /* A 200 proves nothing: captive portals, parking pages and LFS pointers come with one. Before bytes without a
- * pinned digest count as a package, their beginning must be what the name promises. */
+ * pinned digest count as a package, their beginning must be what the name promises, and a disk image's end
+ * too. Right files come through, whatever they look like; what is plainly of another kind does not. */
 #include "fetch/sniff.h"
 #include "base/attributes.h"
 #include "base/text.h"
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
-enum { SHORTEST_TEXT_BYTES = 8 };
+enum { SHORTEST_TEXT_BYTES = 8, SECTOR_BYTES = 512 };
+
+enum family {
+    BY_MAGIC,
+    SCRIPT,     /* text in some language */
+    DISK_IMAGE, /* has its mark at the end, or none at all */
+};
 
 struct file_type {
     const char *suffix;
-    const char *magic; /* NULL: can't be told by its beginning */
+    const char *declared;
+    enum family family;
+    const char *magic;
     size_t magic_length;
-    const char *refusal;
 };
 
-#define MAGIC(bytes) (bytes), sizeof(bytes) - 1
+#define MAGIC(bytes) BY_MAGIC, (bytes), sizeof(bytes) - 1
 
 static const struct file_type types[] = {
-    {".pkg", MAGIC("xar!"), "not a pkg (no xar archive)"},
-    {".msi", MAGIC("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "not an msi (no OLE document)"},
-    {".exe", MAGIC("MZ"), "not an exe (no MZ header)"},
-    {".deb", MAGIC("!<arch>\n"), "not a deb (no ar archive)"},
-    {".rpm", MAGIC("\xED\xAB\xEE\xDB"), "not an rpm (no rpm lead)"},
-    {".zip", MAGIC("PK"), "not a zip archive"},
-    {".ipa", MAGIC("PK"), "not an ipa (no zip archive)"},
-    {".msix", MAGIC("PK"), "not an msix (no zip archive)"},
-    {".tar.gz", MAGIC("\x1F\x8B"), "not a tar.gz (no gzip stream)"},
-    {".tgz", MAGIC("\x1F\x8B"), "not a tgz (no gzip stream)"},
-    /* A disk image has its mark at the end, and some have none. */
-    {".dmg", NULL, 0, ""},
-    {".sh", NULL, 0, ""},
-    {".ps1", NULL, 0, ""},
-    {".py", NULL, 0, ""},
+    {".pkg", "a pkg", MAGIC("xar!")},
+    {".msi", "an msi", MAGIC("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")},
+    {".exe", "an exe", MAGIC("MZ")},
+    {".deb", "a deb", MAGIC("!<arch>\ndebian-binary")},
+    {".rpm", "an rpm", MAGIC("\xED\xAB\xEE\xDB")},
+    {".zip", "a zip archive", MAGIC("PK")},
+    {".ipa", "an ipa", MAGIC("PK")},
+    {".msix", "an msix", MAGIC("PK")},
+    {".tar.gz", "a tar.gz", MAGIC("\x1F\x8B\x08")},
+    {".tgz", "a tgz", MAGIC("\x1F\x8B\x08")},
+    {".dmg", "a dmg", DISK_IMAGE, NULL, 0},
+    {".sh", "a script", SCRIPT, NULL, 0},
+    {".ps1", "a script", SCRIPT, NULL, 0},
+    {".py", "a script", SCRIPT, NULL, 0},
 };
 
 static const struct file_type *type_of(const char *file_name)
@@ -46,66 +51,102 @@ static const struct file_type *type_of(const char *file_name)
 
 bool sniff_knows(const char *file_name)
 {
-    const struct file_type *type = type_of(file_name);
-    return type != NULL && type->magic != NULL;
+    return type_of(file_name) != NULL;
 }
 
-static bool starts_with(const char *bytes, size_t length, const char *prefix)
-{
-    size_t prefix_length = strlen(prefix);
-    return length >= prefix_length && strncasecmp(bytes, prefix, prefix_length) == 0;
-}
-
-const char *sniff_impostor(const void *bytes, size_t length)
-{
-    static const char *const html[] = {"<!doctype html", "<html",   "<head", "<body",
-                                       "<title",         "<script", "<meta"};
-    const char *text = bytes;
-    if (starts_with(text, length, "version https://git-lfs.github.com/spec/"))
-        return "a Git LFS pointer";
-    if (starts_with(text, length, "\xEF\xBB\xBF")) {
-        text += 3;
-        length -= 3;
-    }
-    while (length > 0 && isspace((unsigned char)*text)) {
-        text++;
-        length--;
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(html); i++)
-        if (starts_with(text, length, html[i]))
-            return "an HTML page";
-    /* A comment before the first tag. */
-    if (starts_with(text, length, "<!--") && memmem(text, length, "<html", 5) != NULL)
-        return "an HTML page";
-    return NULL;
-}
-
-static bool is_script(const char *file_name)
-{
-    return text_ends_with_ignoring_case(file_name, ".sh") ||
-           text_ends_with_ignoring_case(file_name, ".ps1") || text_ends_with_ignoring_case(file_name, ".py");
-}
-
-/* An error page in plain words, a version string: no package begins so, but for scripts. */
-static bool is_plain_text(const void *bytes, size_t length)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < length; i++)
-        if (byte[i] == '\0' || (byte[i] < ' ' && strchr("\t\n\r\f", byte[i]) == NULL))
-            return false;
-    return length >= SHORTEST_TEXT_BYTES;
-}
-
-const char *sniff_refuse(const char *file_name, const void *bytes, size_t length)
+bool sniff_has_magic(const char *file_name)
 {
     const struct file_type *type = type_of(file_name);
-    bool has_magic = type != NULL && type->magic != NULL;
-    if (has_magic && length >= type->magic_length && memcmp(bytes, type->magic, type->magic_length) == 0)
-        return NULL;
-    const char *impostor = sniff_impostor(bytes, length);
-    if (impostor != NULL || type == NULL || is_script(file_name))
-        return impostor;
-    if (is_plain_text(bytes, length))
+    return type != NULL && type->family != DISK_IMAGE;
+}
+
+static bool head_is(const struct sniff_sample *sample, const char *magic, size_t length)
+{
+    return sample->head_length >= length && memcmp(sample->head, magic, length) == 0;
+}
+
+static bool tail_has(const struct sniff_sample *sample, const char *word, size_t before_end)
+{
+    return sample->tail != NULL && sample->tail_length >= before_end &&
+           memcmp((const char *)sample->tail + sample->tail_length - before_end, word, strlen(word)) == 0;
+}
+
+/* What a head is, where nothing redeems it: a page, a kind of file, or just text. NULL: not known. Text may
+ * begin with two or three letters by chance. */
+static const char *name_kind(const struct sniff_sample *sample)
+{
+    enum { SHORTEST_SURE_MAGIC = 4 };
+    const struct sniff_kind *kind = sniff_binary_kind(sample->head, sample->head_length);
+    const char *page = sniff_page_kind(sample->head, sample->head_length);
+    if (page != NULL)
+        return page;
+    if (kind != NULL && kind->length >= SHORTEST_SURE_MAGIC)
+        return kind->name;
+    if (sample->head_length >= SHORTEST_TEXT_BYTES && sniff_is_text(sample->head, sample->head_length))
         return "a text page";
-    return has_magic ? type->refusal : NULL;
+    return kind != NULL ? kind->name : NULL;
+}
+
+/* Text that begins with two right letters is still text. */
+static bool is_what_it_says(const struct file_type *type, const struct sniff_sample *sample)
+{
+    return head_is(sample, type->magic, type->magic_length) &&
+           (type->magic_length > 2 || sample->head_length < SHORTEST_TEXT_BYTES ||
+            !sniff_is_text(sample->head, sample->head_length));
+}
+
+/* A first line names its interpreter; a byte-order mark is PowerShell's way to say that it is UTF-16. */
+static bool is_script_for_sure(const struct sniff_sample *sample)
+{
+    return head_is(sample, "#!", 2) || head_is(sample, "\xEF\xBB\xBF#!", 5) ||
+           head_is(sample, "\xFF\xFE", 2) || head_is(sample, "\xFE\xFF", 2);
+}
+
+static bool refuses_script(const struct sniff_sample *sample, const char **found)
+{
+    if (is_script_for_sure(sample))
+        return false;
+    const struct sniff_kind *kind = sniff_binary_kind(sample->head, sample->head_length);
+    bool is_text = sniff_is_text(sample->head, sample->head_length);
+    *found = sniff_page_kind(sample->head, sample->head_length);
+    if (*found == NULL && !is_text)
+        *found = kind != NULL ? kind->name : "binary data";
+    return *found != NULL;
+}
+
+/* UDIF images end with a trailer ("koly", very old ones begin with it), encrypted ones begin or end with a
+ * word. What has no mark is a raw image: whole sectors of any file system. */
+static bool refuses_disk_image(const struct sniff_sample *sample, const char **found)
+{
+    const struct sniff_kind *kind = sniff_binary_kind(sample->head, sample->head_length);
+    bool is_whole = sample->tail != NULL;
+    if (head_is(sample, "koly", 4) || head_is(sample, "encrcdsa", 8) ||
+        tail_has(sample, "koly", SECTOR_BYTES) || tail_has(sample, "cdsaencr", 8))
+        return false;
+    if (!is_whole && kind != NULL && kind->may_begin_disk_image)
+        return false;
+    *found = name_kind(sample);
+    return *found != NULL || (is_whole && sample->size_bytes % SECTOR_BYTES != 0);
+}
+
+bool sniff_refuses(const char *file_name, const struct sniff_sample *sample, struct sniff_refusal *out)
+{
+    const struct file_type *type = type_of(file_name);
+    *out = (struct sniff_refusal){.declared = type == NULL ? "a package" : type->declared};
+    if (type == NULL) {
+        out->found = sniff_page_kind(sample->head, sample->head_length);
+        return out->found != NULL;
+    }
+    switch (type->family) {
+    case BY_MAGIC:
+        if (is_what_it_says(type, sample))
+            return false;
+        out->found = name_kind(sample);
+        return true;
+    case SCRIPT:
+        return refuses_script(sample, &out->found);
+    case DISK_IMAGE:
+        return refuses_disk_image(sample, &out->found);
+    }
+    return false;
 }

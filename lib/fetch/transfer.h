@@ -102,6 +102,7 @@ struct transfer {
     uint64_t discarded_bytes;
     int64_t retry_after_ms;
     const char *content_type, *etag, *last_modified; /* of the last body; arena */
+    const char *content_encoding;                    /* the same; NULL: none */
 
     /* the attempt */
     struct attempt attempt;
@@ -158,6 +159,10 @@ void transfer_end_chain(struct transfer *transfer);
 enum verdict transfer_judge(struct transfer *transfer, const struct http_answer *answer);
 
 /* transfer_body.c */
+/* The name whose extension counts: the URL's if it is a known one, else the one that the server gave (NULL:
+ * none). May use `out`. */
+const char *transfer_declared_name(const struct transfer *transfer, const char *given, char *out,
+                                   size_t size);
 int transfer_take(struct transfer *transfer, const void *bytes, size_t length);
 /* Writes what is gathered, now or where it has waited for long enough. -1: verdict says why. */
 int transfer_flush(struct transfer *transfer);

@@ -41,6 +41,8 @@ static void remember_headers(struct transfer *transfer, const struct http_answer
     const char *etag = http_header(answer, "ETag");
     const char *modified = http_header(answer, "Last-Modified");
     transfer->content_type = type == NULL ? NULL : transfer_text(transfer, "%.100s", type);
+    transfer->content_encoding =
+        is_encoded(answer) ? transfer_text(transfer, "%.40s", http_header(answer, "Content-Encoding")) : NULL;
     bool keeps_etag = etag != NULL && strlen(etag) <= VALIDATOR_BYTES;
     bool keeps_modified = modified != NULL && strlen(modified) <= VALIDATOR_BYTES;
     transfer->etag = keeps_etag ? transfer_text(transfer, "%s", etag) : "";
@@ -171,7 +173,7 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
 {
     struct partial *partial = &transfer->partial;
     struct err e;
-    char name[FILE_NAME_BYTES];
+    char name[FILE_NAME_BYTES], declared[URL_TEXT_BYTES];
     err_init(&e);
     choose_name(transfer, answer, name);
     int64_t length;
@@ -181,7 +183,10 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
     bool is_pinned = transfer->request.sha256 != NULL;
     if (length == 0)
         return refuse(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
-    if (is_encoded(answer) && !is_pinned && !sniff_knows(name))
+    /* Some servers label a file that is compressed by itself (.tar.gz) so. Whether these bytes are the file,
+     * only a digest or its first bytes can tell. */
+    if (is_encoded(answer) && !is_pinned &&
+        !sniff_has_magic(transfer_declared_name(transfer, name, declared, sizeof declared)))
         return refuse(transfer, CAUSE_ENCODED,
                       transfer_text(transfer, "sent with Content-Encoding %.40s, which was not asked for",
                                     http_header(answer, "Content-Encoding")));

@@ -32,30 +32,39 @@ static int local_trouble(struct transfer *transfer, const struct err *e)
     return -1;
 }
 
-/* The extension that counts: the URL's if it is a known one, else the name's that the server gave. */
-static const char *declared_name(const struct transfer *transfer, char *out, size_t size)
+const char *transfer_declared_name(const struct transfer *transfer, const char *given, char *out, size_t size)
 {
     url_file_name(transfer->request.url, out, size);
-    if (sniff_knows(out) || transfer->partial.file_name == NULL)
-        return out;
-    return transfer->partial.file_name;
+    return sniff_knows(out) || given == NULL ? out : given;
 }
 
-/* What is wrong with the file's beginning; NULL: nothing. */
-static const char *look_at_beginning(const struct transfer *transfer)
+/* Whether the file, or its beginning, can't be the package. */
+static bool is_refused(const struct transfer *transfer, bool is_whole, struct sniff_refusal *why)
 {
-    char bytes[SNIFF_BYTES], name[URL_TEXT_BYTES];
-    size_t got = partial_beginning(&transfer->partial, bytes, sizeof bytes);
-    return sniff_refuse(declared_name(transfer, name, sizeof name), bytes, got);
+    const struct partial *partial = &transfer->partial;
+    char head[SNIFF_BYTES], tail[SNIFF_BYTES], name[URL_TEXT_BYTES];
+    uint64_t size = partial->size_bytes;
+    struct sniff_sample sample = {
+        .head = head, .head_length = partial_read(partial, 0, head, sizeof head), .size_bytes = size};
+    if (is_whole) {
+        sample.tail = tail;
+        sample.tail_length =
+            partial_read(partial, size < sizeof tail ? 0 : size - sizeof tail, tail, sizeof tail);
+    }
+    return sniff_refuses(transfer_declared_name(transfer, partial->file_name, name, sizeof name), &sample,
+                         why);
 }
 
-static const char *describe_wrong_type(struct transfer *transfer, const char *what)
+static const char *describe_wrong_type(struct transfer *transfer, const struct sniff_refusal *why)
 {
     char shown[URL_TEXT_BYTES];
-    return transfer_text(transfer, "%s came instead of a package (from %s, Content-Type %s)", what,
-                         transfer->hop_url == NULL ? "a former run"
-                                                   : url_redact(transfer->hop_url, shown, sizeof shown),
-                         transfer->content_type == NULL ? "not given" : transfer->content_type);
+    return transfer_text(
+        transfer, "%s %s %s (from %s, Content-Type %s%s%s)", why->found == NULL ? "what came" : why->found,
+        why->found == NULL ? "is not" : "came instead of", why->declared,
+        transfer->hop_url == NULL ? "a former run" : url_redact(transfer->hop_url, shown, sizeof shown),
+        transfer->content_type == NULL ? "not given" : transfer->content_type,
+        transfer->content_encoding == NULL ? "" : ", Content-Encoding ",
+        transfer->content_encoding == NULL ? "" : transfer->content_encoding);
 }
 
 int transfer_flush(struct transfer *transfer)
@@ -113,8 +122,10 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
     if (transfer->has_sniffed || partial->size_bytes < SNIFF_BYTES || transfer->request.sha256 != NULL)
         return 0;
     transfer->has_sniffed = true;
-    const char *what = look_at_beginning(transfer);
-    return what == NULL ? 0 : refuse(transfer, CAUSE_WRONG_TYPE, describe_wrong_type(transfer, what));
+    struct sniff_refusal why;
+    return is_refused(transfer, false, &why)
+               ? refuse(transfer, CAUSE_WRONG_TYPE, describe_wrong_type(transfer, &why))
+               : 0;
 }
 
 /* Bytes that are proven wrong are never an input to the next attempt. */
@@ -138,7 +149,8 @@ static void maybe_cut(struct transfer *transfer, const char *hex)
     transfer_failed_by_cause(transfer, CAUSE_SHORT_BODY, text);
 }
 
-static void wrong_digest(struct transfer *transfer, const char *hex, const char *impostor)
+/* `impostor`: what came plainly is something else; NULL: it is not. */
+static void wrong_digest(struct transfer *transfer, const char *hex, const struct sniff_refusal *impostor)
 {
     char shown[URL_TEXT_BYTES];
     const char *text;
@@ -152,8 +164,13 @@ static void wrong_digest(struct transfer *transfer, const char *hex, const char 
             transfer,
             "upstream changed: expected %s, got %s%s%s (from %s, Content-Type %s); update the pinned "
             "digest if the new bytes are wanted",
-            transfer->request.sha256, hex, impostor == NULL ? "" : ", which is ",
-            impostor == NULL ? "" : impostor,
+            transfer->request.sha256, hex,
+            impostor == NULL          ? ""
+            : impostor->found == NULL ? ", which is not "
+                                      : ", which is ",
+            impostor == NULL          ? ""
+            : impostor->found == NULL ? impostor->declared
+                                      : impostor->found,
             transfer->hop_url == NULL ? "a former run's file"
                                       : url_redact(transfer->hop_url, shown, sizeof shown),
             transfer->content_type == NULL ? "not given" : transfer->content_type);
@@ -172,9 +189,10 @@ void transfer_complete(struct transfer *transfer)
         transfer_failed_by_cause(transfer, CAUSE_EMPTY, "the answer is empty (0 bytes)");
         return;
     }
-    const char *wrong = look_at_beginning(transfer);
-    if (wrong != NULL && transfer->request.sha256 == NULL) {
-        const char *text = describe_wrong_type(transfer, wrong);
+    struct sniff_refusal why;
+    bool is_impostor = is_refused(transfer, true, &why);
+    if (is_impostor && transfer->request.sha256 == NULL) {
+        const char *text = describe_wrong_type(transfer, &why);
         drop_bytes(transfer);
         transfer_failed_by_cause(transfer, CAUSE_WRONG_TYPE, text);
         return;
@@ -186,10 +204,10 @@ void transfer_complete(struct transfer *transfer)
         return;
     }
     bool is_wrong = transfer->request.sha256 != NULL && strcmp(hex, transfer->request.sha256) != 0;
-    if (is_wrong && transfer->ends_by_close && transfer->source != NULL && wrong == NULL)
+    if (is_wrong && transfer->ends_by_close && transfer->source != NULL && !is_impostor)
         maybe_cut(transfer, hex);
     else if (is_wrong)
-        wrong_digest(transfer, hex, wrong);
+        wrong_digest(transfer, hex, is_impostor ? &why : NULL);
     else
         publish_add(transfer, hex);
 }

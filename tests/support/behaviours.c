@@ -20,6 +20,11 @@ void behaviours_init(void)
 static const char html[] = "<!DOCTYPE html>\n<html><body>This domain is for sale</body></html>";
 static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n";
 static const char sentence[] = "Error: upstream request timeout\n";
+static const char not_found[] = "404 page not found\n";
+static const char json_error[] = "{\"message\": \"Not Found\", \"status\": 404}";
+static const char elf[700] = "\x7F"
+                             "ELF\2\1\1";
+static const char gzip[600] = "\x1F\x8B\x08";
 static char long_html[5000] = "<html><body>"; /* zero bytes behind it */
 
 #define ROOM_FOR(array) .body = (array), .body_length = sizeof(array)
@@ -199,8 +204,16 @@ const struct behaviour behaviours[] = {
     {"203", "RFC 9110 15.3.4", STEPS({.status = 203, WHOLE}), FETCHED, .requests = 1},
     {"slow, but within the limit", "A39", STEPS({WHOLE, .delay_ms = 300, .pace_ms = 100}), FETCHED,
      .requests = 1},
-    {"content encoding on a type that we know", "RFC 9110 8.4",
+    {"the file itself, labelled with an encoding: its first bytes tell", "RFC 9110 8.4",
      STEPS({WHOLE, .headers = "Content-Encoding: gzip\r\n"}), FETCHED, .requests = 1},
+    {"the same, pinned: the digest tells", "RFC 9110 8.4", .path = "/x",
+     STEPS({WHOLE, .headers = "Content-Encoding: x-gzip\r\n"}), .is_pinned = true, FETCHED, .requests = 1},
+    {"the same behind a redirect to a name without extension", "RFC 9110 8.4",
+     STEPS({.status = 302, .headers = "Location: /blob\r\n"}),
+     MORE(PATH("/blob", {WHOLE, .headers = "Content-Encoding: gzip\r\n"})), FETCHED, .requests = 2,
+     .file_name = "blob"},
+    {"encoded as nothing", "RFC 9110 12.5.3", .path = "/latest",
+     STEPS({WHOLE, .headers = "Content-Encoding: identity\r\n"}), FETCHED, .requests = 1},
 
     /* Cut, and continued. */
     {"reset before the answer", "A1", STEPS({.send_at_most = SCRIPT_NOTHING, .end = SCRIPT_RESET}, {WHOLE}),
@@ -358,23 +371,43 @@ const struct behaviour behaviours[] = {
     {"empty", "A36", STEPS({.status = 200}), FAILED, .requests = 1, .words = "empty"},
     {"empty without a length", "A36", STEPS({.chunked = true}), FAILED, .requests = 1, .words = "empty"},
     {"a page instead of a package", "A37", STEPS({TEXT(html), .headers = "Content-Type: text/html\r\n"}),
-     FAILED, .requests = 1, BYTES(0, sizeof html), .words = "an HTML page came instead of a package"},
+     FAILED, .requests = 1, BYTES(0, sizeof html), .words = "an HTML page came instead of a pkg"},
     {"a page where the URL has no extension", "A37", .path = "/latest?os=mac", STEPS({TEXT(html)}), FAILED,
      .requests = 1, BYTES(0, sizeof html), .words = "an HTML page"},
     {"no extension, binary", "C1", .path = "/latest?os=mac", STEPS({WHOLE}), FETCHED, .requests = 1,
      .file_name = "latest"},
     {"an error in one sentence, with 200", "A12",
      STEPS({TEXT(sentence), .headers = "Content-Type: text/plain\r\n"}), FAILED, .requests = 1,
-     BYTES(0, sizeof sentence), .words = "a text page came instead of a package"},
+     BYTES(0, sizeof sentence), .words = "an error message came instead of a pkg"},
     {"a Git LFS pointer", "A37", STEPS({TEXT(lfs)}), FAILED, .requests = 1, BYTES(0, sizeof lfs),
      .words = "a Git LFS pointer"},
     {"wrong magic", "A12", .path = "/a.deb", STEPS({WHOLE}), FAILED, .requests = 1,
-     BYTES(512, BEHAVIOUR_BYTES), .words = "not a deb"},
+     BYTES(512, BEHAVIOUR_BYTES), .words = "a xar archive (pkg) came instead of a deb"},
     {"pinned: the digest decides, not the magic", "B1", .path = "/a.deb", STEPS({WHOLE}), .is_pinned = true,
      FETCHED, .requests = 1},
     {"a content encoding of an unknown type", "RFC 9110 8.4", .path = "/x",
      STEPS({WHOLE, .headers = "Content-Encoding: gzip\r\n"}), FAILED, .requests = 1,
      .words = "Content-Encoding gzip"},
+    {"really encoded, though that was not asked for", "RFC 9110 8.4",
+     STEPS({ROOM_FOR(gzip), .headers = "Content-Encoding: gzip\r\n"}), FAILED, .requests = 1,
+     BYTES(512, sizeof gzip),
+     .words = "a gzip stream came instead of a pkg (from http://{here}/a.pkg, Content-Type not given, "
+              "Content-Encoding gzip)"},
+    {"a disk image under an encoding: its first bytes tell nothing", "RFC 9110 8.4", .path = "/a.dmg",
+     STEPS({WHOLE, .headers = "Content-Encoding: br\r\n"}), FAILED, .requests = 1,
+     .words = "sent with Content-Encoding br"},
+    {"a script's place holds an error in words", "A12", .path = "/a.sh", STEPS({TEXT(not_found)}), FAILED,
+     .requests = 1, BYTES(0, sizeof not_found), .words = "an error message came instead of a script"},
+    {"a script's place holds an error in JSON", "A12", .path = "/a.py", STEPS({TEXT(json_error)}), FAILED,
+     .requests = 1, BYTES(0, sizeof json_error), .words = "a JSON text came instead of a script"},
+    {"a script's place holds a program", "A37", .path = "/a.ps1", STEPS({ROOM_FOR(elf)}), FAILED,
+     .requests = 1, BYTES(512, sizeof elf), .words = "an ELF program came instead of a script"},
+    {"a disk image's place holds a program", "A37", .path = "/a.dmg", STEPS({ROOM_FOR(elf)}), FAILED,
+     .requests = 1, BYTES(512, sizeof elf), .words = "an ELF program came instead of a dmg"},
+    {"a disk image's place holds another package", "A37", .path = "/a.dmg", STEPS({WHOLE}), FAILED,
+     .requests = 1, BYTES(512, BEHAVIOUR_BYTES), .words = "a xar archive (pkg) came instead of a dmg"},
+    {"no extension, and an error in words", "A12", .path = "/latest", STEPS({TEXT(not_found)}), FAILED,
+     .requests = 1, BYTES(0, sizeof not_found), .words = "an error message came instead of a package"},
     {"upstream changed", "B20, B21", STEPS({OTHER}), .is_pinned = true, FAILED, .requests = 1,
      BYTES(BEHAVIOUR_BYTES, BEHAVIOUR_BYTES), .words = "upstream changed: expected "},
     {"a parking page on another host behind a pin", "B22",

@@ -152,7 +152,7 @@ unsigned char *fixture_bytes(const char *extension, size_t size, unsigned seed)
     }
     const char *magic = strcmp(extension, ".pkg") == 0   ? "xar!"
                         : strcmp(extension, ".exe") == 0 ? "MZ"
-                        : strcmp(extension, ".deb") == 0 ? "!<arch>\n"
+                        : strcmp(extension, ".deb") == 0 ? "!<arch>\ndebian-binary   "
                                                          : "";
     if (size >= strlen(magic))
         memcpy(bytes, magic, strlen(magic));

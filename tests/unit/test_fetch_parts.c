@@ -4,7 +4,6 @@
 #include "fetch/disposition.h"
 #include "fetch/origin.h"
 #include "fetch/range.h"
-#include "fetch/sniff.h"
 #include "fetch/source.h"
 #include "fetch/transfer.h"
 #include <setjmp.h>
@@ -222,55 +221,6 @@ static void test_choosing_a_name(void **state)
     assert_int_equal((unsigned char)name[strlen(name) - 5], 0xA9); /* not cut within a character */
 }
 
-#define BYTES(text) (text), sizeof(text) - 1
-
-static void test_sniffing(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        const char *bytes;
-        size_t length;
-        const char *refusal; /* its beginning; NULL: fine */
-    } cases[] = {
-        {"a.pkg", BYTES("xar!\0\x1c"), NULL},
-        {"A.PKG", BYTES("xar!\0\x1c"), NULL},
-        {"a.pkg", BYTES("PK\3\4"), "not a pkg"},
-        {"a.pkg", BYTES("xa"), "not a pkg"},
-        {"a.msi", BYTES("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), NULL},
-        {"a.msi", BYTES("MZ"), "not an msi"},
-        {"a.exe", BYTES("MZ\x90"), NULL},
-        {"a.deb", BYTES("!<arch>\ndebian-binary"), NULL},
-        {"a.rpm", BYTES("\xED\xAB\xEE\xDB"), NULL},
-        {"a.zip", BYTES("PK\3\4"), NULL},
-        {"a.ipa", BYTES("PK\3\4"), NULL},
-        {"a.tar.gz", BYTES("\x1F\x8B\x08"), NULL},
-        {"a.tar.gz", BYTES("Cache timeout, try again"), "a text page"},
-        {"a.dmg", BYTES("Too many requests\n"), "a text page"},
-        {"a.ps1", BYTES("Write-Host hello\n"), NULL},
-        {"a.dmg", BYTES("\x78\x01\x73\x0d"), NULL},
-        {"a.dmg", BYTES("<html>"), "an HTML page"},
-        {"a.sh", BYTES("#!/bin/sh"), NULL},
-        {"a.pkg", BYTES("<!DOCTYPE HTML>"), "an HTML page"},
-        {"a.pkg", BYTES("\xEF\xBB\xBF \n<HTML>"), "an HTML page"},
-        {"latest", BYTES("<!-- x --><html>"), "an HTML page"},
-        {"latest", BYTES("<?xml version=\"1.0\"?>"), NULL},
-        {"latest", BYTES("anything"), NULL},
-        {"a.deb", BYTES("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer"},
-        {"latest", BYTES("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer"},
-    };
-    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-        const char *found = sniff_refuse(cases[i].name, cases[i].bytes, cases[i].length);
-        if (cases[i].refusal == NULL)
-            assert_null(found);
-        else
-            assert_int_equal(strncmp(found, cases[i].refusal, strlen(cases[i].refusal)), 0);
-    }
-    assert_true(sniff_knows("a.PKG"));
-    assert_false(sniff_knows("a.dmg"));
-    assert_false(sniff_knows("a"));
-}
-
 static void test_origins(void **state)
 {
     (void)state;
@@ -427,11 +377,11 @@ static void test_netrc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_content_range),   cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_body_end),        cmocka_unit_test(test_disposition),
-        cmocka_unit_test(test_choosing_a_name), cmocka_unit_test(test_sniffing),
-        cmocka_unit_test(test_netrc),           cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_rotation),        cmocka_unit_test(test_redirect_targets),
+        cmocka_unit_test(test_content_range),    cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_body_end),         cmocka_unit_test(test_disposition),
+        cmocka_unit_test(test_choosing_a_name),  cmocka_unit_test(test_netrc),
+        cmocka_unit_test(test_origins),          cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_redirect_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
