@@ -1,5 +1,5 @@
-/* Files that are named but can't be used: told once each, at the first place that names them, with the way
- * that led there and everybody else who names them. */
+/* Files that are named but can't be used: told once each, at the first place that names them; the other
+ * places stand in its trail. */
 #include "base/text.h"
 #include "manifest/names.h"
 #include "manifest/schema.h"
@@ -7,116 +7,38 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    LISTED_MAX = 5,    /* the rest is counted */
-    ADVISED_MAX = 100, /* each advice reads folders */
-    LIST_BYTES = 2048,
-};
+enum { ADVISED_MAX = 100 }; /* each advice reads folders */
 
 static int advise_base(struct load *load, const struct yaml_node *at, const char **advice, struct err *e);
 
-/* Told at once, at `at`; who else names it is added at the end. */
-static int tell(struct load *load, struct broken *broken, const char *key, const char *problem, struct err *e)
+static int tell(struct load *load, const struct yaml_node *at, const char *key, const char *path,
+                const char *problem, struct err *e)
 {
-    const char *file = broken->first->file->path;
-    const char *label = key == NULL ? "" : arena_printf(load->arena, e, "\"%s\": ", key);
-    const char *chain =
-        load->referrer == NULL || strcmp(file, load->referrer) == 0
-            ? ""
-            : arena_printf(load->arena, e, " (%s → %s → %s)", load->referrer, file, broken->path);
+    bool is_advised = load->broken_paths.count <= ADVISED_MAX;
     const char *advice = NULL;
-    if (label == NULL || chain == NULL)
+    if (is_advised && reference_advice(load, path, &advice, e) < 0)
         return -1;
-    bool is_advised = load->broken_count <= ADVISED_MAX;
-    if (is_advised && reference_advice(load, broken->path, &advice, e) < 0)
+    if (is_advised && advice == NULL && advise_base(load, at, &advice, e) < 0)
         return -1;
-    if (is_advised && advice == NULL && advise_base(load, broken->first, &advice, e) < 0)
-        return -1;
-    broken->diagnostic = load->diagnostic_count;
-    return diagnose_error(load, broken->first, advice, e, "%s%s%s", label, problem, chain);
+    return key == NULL ? diagnose_error(load, at, advice, e, "%s", problem)
+                       : diagnose_error(load, at, advice, e, "\"%s\": %s", key, problem);
 }
 
 int reference_blame(struct load *load, const struct yaml_node *at, const char *key, const char *path,
                     const char *problem, struct err *e)
 {
-    struct map_slot *slot = map_slot(&load->broken_paths, load->arena, path, e);
+    const char *about = arena_printf(load->arena, e, "%s\n%s", path, problem);
+    struct map_slot *slot = about == NULL ? NULL : map_slot(&load->broken_paths, load->arena, about, e);
     if (slot == NULL)
         return -1;
-    if (slot->value != NULL) {
-        const size_t *index = slot->value;
-        struct broken *known = load->broken[*index];
-        struct place *other = ARENA_PUSH(load->arena, &known->others, &known->count, &known->capacity, e);
-        if (other == NULL)
+    const struct yaml_node *first = slot->value == NULL ? at : slot->value;
+    slot->value = first;
+    if (first->file == at->file && first->line == at->line && first->column == at->column) {
+        if (tell(load, at, key, path, problem, e) < 0)
             return -1;
-        *other = yaml_place(at);
-        return 0;
+        load->findings[load->latest].about = about;
     }
-    size_t *number = arena_alloc(load->arena, sizeof *number, e);
-    struct broken *broken = arena_alloc(load->arena, sizeof *broken, e);
-    struct broken **listed =
-        ARENA_PUSH(load->arena, &load->broken, &load->broken_count, &load->broken_capacity, e);
-    if (number == NULL || broken == NULL || listed == NULL)
-        return -1;
-    *number = load->broken_count - 1;
-    *broken = (struct broken){.path = path, .first = at};
-    *listed = broken;
-    slot->value = number;
-    return tell(load, broken, key, problem, e);
-}
-
-/* "a, b and 3 more" grows in `out`. */
-static void add_listed(char *out, size_t number, size_t count, const char *text)
-{
-    size_t used = strlen(out);
-    if (number == LISTED_MAX)
-        snprintf(out + used, LIST_BYTES - used, " and %zu more", count - number);
-    if (number < LISTED_MAX)
-        snprintf(out + used, LIST_BYTES - used, "%s%s",
-                 number == 0                                  ? ""
-                 : number + 1 == count && count <= LISTED_MAX ? " and "
-                                                              : ", ",
-                 text);
-}
-
-/* The other places that name it, "" if there is none. */
-static void list_others(const struct broken *broken, char *out)
-{
-    out[0] = '\0';
-    for (size_t i = 0; i < broken->count; i++) {
-        char place[512];
-        snprintf(place, sizeof place, "%s:%d", broken->others[i].file, broken->others[i].line);
-        add_listed(out, i, broken->count, place);
-    }
-}
-
-/* The other teams that use the package file which names it. */
-static void list_users(const struct load *load, const struct broken *broken, char *out)
-{
-    const struct package_file *file = map_get(&load->packages, broken->first->file->path);
-    out[0] = '\0';
-    for (size_t i = 1; file != NULL && i < file->users->count; i++)
-        add_listed(out, i - 1, file->users->count - 1, file->users->files[i]);
-}
-
-int reference_blame_finish(struct load *load, struct err *e)
-{
-    for (size_t i = 0; i < load->broken_count; i++) {
-        char others[LIST_BYTES];
-        char users[LIST_BYTES];
-        const struct broken *broken = load->broken[i];
-        struct diagnostic *diagnostic = &load->diagnostics[broken->diagnostic];
-        list_others(broken, others);
-        list_users(load, broken, users);
-        if (others[0] == '\0' && users[0] == '\0')
-            continue;
-        diagnostic->text = arena_printf(
-            load->arena, e, "%s%s%s%s%s%s%s", diagnostic->text, others[0] == '\0' ? "" : "; also named in ",
-            others, users[0] == '\0' ? "" : "; ", users[0] == '\0' ? "" : broken->first->file->path,
-            users[0] == '\0' ? "" : " is used by ", users);
-        if (diagnostic->text == NULL)
-            return -1;
-    }
-    return 0;
+    return trail_add(load, about, yaml_place(at), e);
 }
 
 enum part_match { PART_NONE, PART_SAME, PART_FOLDED, PART_NEAR };

@@ -160,19 +160,20 @@ int check_icon(struct load *load, const struct text_file *icon, const struct yam
                bool *has_errors, struct err *e)
 {
     static const char signature[] = "\x89PNG\r\n\x1a\n";
+    const char *problem;
     if (icon->length < ICON_HEADER_BYTES || memcmp(icon->text, signature, sizeof signature - 1) != 0) {
-        *has_errors = true;
-        return diagnose_error(load, node, NULL, e, "\"icon\": %s is no PNG picture", icon->path);
+        problem = arena_printf(load->arena, e, "%s is no PNG picture", icon->path);
+    } else {
+        uint32_t width = big_endian(icon->text + 16);
+        uint32_t height = big_endian(icon->text + 20);
+        if (width == height && width >= ICON_LEAST && width <= ICON_MOST)
+            return 0;
+        problem = arena_printf(load->arena, e,
+                               "%s has %u × %u pixels: it must be square, with 120 to 1024 pixels a side",
+                               icon->path, width, height);
     }
-    uint32_t width = big_endian(icon->text + 16);
-    uint32_t height = big_endian(icon->text + 20);
-    if (width == height && width >= ICON_LEAST && width <= ICON_MOST)
-        return 0;
     *has_errors = true;
-    return diagnose_error(
-        load, node, NULL, e,
-        "\"icon\": %s has %u × %u pixels: it must be square, with 120 to 1024 pixels a side", icon->path,
-        width, height);
+    return problem == NULL ? -1 : reference_blame(load, node, "icon", icon->path, problem, e);
 }
 
 static int collide(struct load *load, struct team_source *first, struct team_source *second, const char *why,

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "manifest/load.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,27 +100,83 @@ static const char *excerpt_of(struct load *load, struct yaml_file *file, int lin
     return arena_strdup(load->arena, printable, e);
 }
 
+/* The entry that is being read has what stands somewhere else, before it. */
+static bool is_shared(const struct load *load, struct place place)
+{
+    const struct place *entry = &load->entry;
+    return entry->file != NULL && place.file != NULL && strcmp(entry->file, place.file) == 0 &&
+           (place.line < entry->line || (place.line == entry->line && place.column < entry->column));
+}
+
+/* By the entry that is being read. */
+static int meet(struct load *load, size_t index, struct err *e)
+{
+    struct finding *finding = &load->findings[index];
+    load->latest = index;
+    load->met_count++;
+    load->error_count += finding->diagnostic.severity == DIAGNOSTIC_ERROR;
+    if (!is_shared(load, finding->diagnostic.place)) {
+        finding->is_own = true;
+        return 0;
+    }
+    if (finding->sharer_count > 0 && finding->sharers[finding->sharer_count - 1] == load->entry.line)
+        return 0;
+    int *line =
+        ARENA_PUSH(load->arena, &finding->sharers, &finding->sharer_count, &finding->sharer_capacity, e);
+    if (line == NULL)
+        return -1;
+    *line = load->entry.line;
+    return 0;
+}
+
+/* Where a finding is, if it still is: those of a team that is left out are forgotten. */
+struct told {
+    size_t index;
+    const char *text;
+};
+
+static int add_finding(struct load *load, const struct diagnostic *diagnostic, struct yaml_file *file,
+                       const char *key, struct err *e)
+{
+    struct finding *finding =
+        ARENA_PUSH(load->arena, &load->findings, &load->finding_count, &load->finding_capacity, e);
+    const char *kept = arena_strdup(load->arena, key, e);
+    struct told *told = arena_alloc(load->arena, sizeof *told, e);
+    if (finding == NULL || kept == NULL || told == NULL)
+        return -1;
+    *finding = (struct finding){.diagnostic = *diagnostic};
+    finding->diagnostic.text = arena_strdup(load->arena, diagnostic->text, e);
+    if (finding->diagnostic.text == NULL)
+        return -1;
+    *told = (struct told){.index = load->finding_count - 1, .text = finding->diagnostic.text};
+    if (file != NULL && diagnostic->place.line > 0) {
+        finding->diagnostic.excerpt = excerpt_of(load, file, diagnostic->place.line, e);
+        if (finding->diagnostic.excerpt == NULL)
+            return -1;
+    }
+    return map_put(&load->told, load->arena, kept, told, e);
+}
+
 int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
              const char *advice, struct err *e, const char *format, ...)
 {
     char text[ERR_TEXT_BYTES];
+    char key[ERR_TEXT_BYTES + PATH_MAX];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    struct diagnostic *diagnostic =
-        ARENA_PUSH(load->arena, &load->diagnostics, &load->diagnostic_count, &load->diagnostic_capacity, e);
-    if (diagnostic == NULL)
+    const struct diagnostic diagnostic = {
+        .severity = severity, .place = place, .text = text, .advice = advice};
+    snprintf(key, sizeof key, "%d:%d:%s:%s", place.line, place.column, place.file == NULL ? "" : place.file,
+             text);
+    const struct told *told = map_get(&load->told, key);
+    if (told != NULL && told->index < load->finding_count &&
+        load->findings[told->index].diagnostic.text == told->text)
+        return meet(load, told->index, e);
+    if (add_finding(load, &diagnostic, file, key, e) < 0)
         return -1;
-    *diagnostic = (struct diagnostic){.severity = severity, .place = place, .advice = advice};
-    load->error_count += severity == DIAGNOSTIC_ERROR;
-    diagnostic->text = arena_strdup(load->arena, text, e);
-    if (diagnostic->text == NULL)
-        return -1;
-    if (file == NULL || place.line == 0)
-        return 0;
-    diagnostic->excerpt = excerpt_of(load, file, place.line, e);
-    return diagnostic->excerpt == NULL ? -1 : 0;
+    return meet(load, load->finding_count - 1, e);
 }
 
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem, struct err *e)
@@ -154,23 +211,29 @@ static int compare_places(const void *a, const void *b)
 int diagnose_finish(struct load *load, struct desired *out, struct err *e)
 {
     size_t before = out->diagnostic_count;
-    size_t total = before + load->diagnostic_count;
-    if (load->diagnostic_count == 0)
+    size_t total = before + load->finding_count;
+    size_t errors = 0;
+    if (load->finding_count == 0)
         return 0;
-    struct ordered *ordered = arena_alloc_array(load->arena, load->diagnostic_count, sizeof *ordered, e);
+    struct ordered *ordered = arena_alloc_array(load->arena, load->finding_count, sizeof *ordered, e);
     struct diagnostic *all = arena_alloc_array(load->arena, total, sizeof *all, e);
     if (ordered == NULL || all == NULL)
         return -1;
-    for (size_t i = 0; i < load->diagnostic_count; i++)
-        ordered[i] = (struct ordered){.diagnostic = load->diagnostics[i], .found = i};
-    qsort(ordered, load->diagnostic_count, sizeof *ordered, compare_places);
+    for (size_t i = 0; i < load->finding_count; i++) {
+        struct finding *finding = &load->findings[i];
+        if (trail_text(load, finding, &finding->diagnostic.trail, e) < 0)
+            return -1;
+        ordered[i] = (struct ordered){.diagnostic = finding->diagnostic, .found = i};
+        errors += finding->diagnostic.severity == DIAGNOSTIC_ERROR;
+    }
+    qsort(ordered, load->finding_count, sizeof *ordered, compare_places);
     if (before > 0)
         memcpy(all, out->diagnostics, before * sizeof *all);
-    for (size_t i = 0; i < load->diagnostic_count; i++)
+    for (size_t i = 0; i < load->finding_count; i++)
         all[before + i] = ordered[i].diagnostic;
     out->diagnostics = all;
     out->diagnostic_count = total;
-    out->error_count += load->error_count;
+    out->error_count += errors;
     return 0;
 }
 

@@ -259,7 +259,7 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
                       struct err *e)
 {
     for (size_t i = 0; i < finder->count; i++) {
-        size_t diagnostics = load->diagnostic_count;
+        size_t findings = load->finding_count;
         size_t errors = load->error_count;
         if (team_file_open(load, finder->paths[i], &sources[i], e) < 0)
             return -1;
@@ -268,7 +268,7 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
         if (is_chosen(load, &sources[i]))
             continue;
         sources[i].is_left_out = true;
-        load->diagnostic_count = diagnostics;
+        load->finding_count = findings;
         load->error_count = errors;
     }
     if (check_patterns(load, &load->options->teams, true, sources, finder->count, e) < 0 ||
@@ -343,7 +343,7 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
         read_teams(&load, sources, finder.count, &result, e) < 0 ||
         check_default_files(&load, &finder, e) < 0 ||
         backups_apply(&load, result.teams, result.team_count, takes_all(options), e) < 0 ||
-        reference_blame_finish(&load, e) < 0 || diagnose_finish(&load, &result, e) < 0)
+        diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.secrets = load.secrets;
     result.secret_count = load.secret_count;

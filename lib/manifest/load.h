@@ -6,16 +6,13 @@
 #include "manifest/map.h"
 #include "manifest/yaml.h"
 
-/* What identifies an item in its team. */
-enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
-
-/* A file that is named but can't be used; blame.c. */
-struct broken {
-    const char *path;
-    const struct yaml_node *first; /* where it is named first */
-    size_t diagnostic;             /* its index */
-    struct place *others;          /* where else */
-    size_t count, capacity;
+/* One thing that is wrong, told once however often it is met. */
+struct finding {
+    struct diagnostic diagnostic;
+    const char *about; /* what trail_add had of the file that it is about; NULL: the one that it stands in */
+    bool is_own;       /* met in the entry that it stands in, or in none */
+    int *sharers;      /* lines of other entries, which have it by an alias or a merge key */
+    size_t sharer_count, sharer_capacity;
 };
 
 /* Paths from the root, in the arena; one may stand there twice. */
@@ -28,18 +25,22 @@ struct load {
     const struct manifest_source *source;
     const struct manifest_options *options;
     struct arena *arena;
-    struct diagnostic *diagnostics; /* as they were found */
-    size_t diagnostic_count, diagnostic_capacity;
-    size_t error_count;
+    struct finding *findings; /* as they were found */
+    size_t finding_count, finding_capacity;
+    struct map told;    /* place and text → struct told */
+    size_t latest;      /* the index of what was found, or met again, last */
+    size_t met_count;   /* findings that were met, also those that were told before */
+    size_t error_count; /* of them, errors */
+    struct place entry; /* the entry that is being read; no file: none is */
     struct secret_variable *secrets;
     size_t secret_count, secret_capacity;
     struct map secret_names;
-    struct map texts;               /* "how:path" → struct text_reference */
-    struct map packages;            /* path → struct package_file */
-    struct map claims[CLAIM_COUNT]; /* of the team that is being read: what → the item that has it */
-    struct map broken_paths;        /* path → its index in `broken` */
-    struct broken **broken;
-    size_t broken_count, broken_capacity;
+    struct map texts;        /* "how:path" → struct text_reference */
+    struct map packages;     /* path → struct package_file */
+    struct claims *claims;   /* claims.c: of the team that is being read */
+    struct map users;        /* trail.c: a faulty file → who names it */
+    struct map steps;        /* trail.c: the same, and who → what was added to `users` */
+    struct map broken_paths; /* blame.c: path and problem → the node that names it first */
     /* With options->changed: the files of what is being read, and the teams' files that were chosen. */
     struct file_list *files;
     const struct map *chosen;
@@ -49,7 +50,8 @@ struct load {
 
 /* --- diagnose.c: the user's mistakes are collected, they fail nothing; -1 only when out of memory. */
 
-/* `file` gives the excerpt and may be NULL; `advice` is a constant or lives in the arena, and may be NULL. */
+/* `file` gives the excerpt and may be NULL; `advice` is a constant or lives in the arena, and may be NULL.
+ * What was told before, at the same place in the same words, is not told again. */
 int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
              const char *advice, struct err *e, const char *format, ...) PRINTF_LIKE(7, 8) MUST_CHECK;
 #define diagnose_error(load, node, advice, e, ...)                                                           \
@@ -114,17 +116,24 @@ struct text_reference {
 /* --- blame.c */
 
 /* `path`, which `at` names (under `key`, unless NULL), can't be used because of `problem`: an error at the
- * first place that names it, with the way from the team's file; later places are added to that. */
+ * first place that names it; later places are added to its trail. */
 int reference_blame(struct load *load, const struct yaml_node *at, const char *key, const char *path,
                     const char *problem, struct err *e) MUST_CHECK;
-/* Before diagnose_finish: says who else names them. */
-int reference_blame_finish(struct load *load, struct err *e) MUST_CHECK;
 /* "did you mean lib/x.yml?": part by part, what differs in case or accents only, else the nearest name; NULL
  * if there is none. */
 int reference_advice(struct load *load, const char *path, const char **advice, struct err *e) MUST_CHECK;
 /* Each file is read once. `node` is where it is named. */
 int reference_text(struct load *load, const char *path, enum text_use use, const struct yaml_node *node,
                    const struct text_reference **out, struct err *e) MUST_CHECK;
+
+/* --- trail.c: whom the findings in a file concern */
+
+/* The place names the file, in or about which something was found. `key` is its path; for a finding about a
+ * file, that of finding->about: the path, a line end, and what keeps it from other findings about it. */
+int trail_add(struct load *load, const char *key, struct place from, struct err *e) MUST_CHECK;
+/* The chain of files that led to a finding, and who else is concerned; *out is NULL if there is no more to
+ * say than the place does. */
+int trail_text(struct load *load, const struct finding *finding, const char **out, struct err *e) MUST_CHECK;
 
 /* --- variables.c */
 

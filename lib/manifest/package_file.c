@@ -5,28 +5,35 @@
 #include <stdio.h>
 #include <string.h>
 
+static int read_entry(struct load *load, const struct yaml_node *node, const struct package_file *file,
+                      struct claims *claims, struct entry *entry, struct err *e)
+{
+    load->entry = yaml_use_place(node);
+    if (schema_read_entry(load, node, IN_PACKAGE_FILE, entry, e) < 0 || check_package(load, entry, e) < 0 ||
+        claims_add(load, claims, &entry->item, node, &entry->has_errors, e) < 0)
+        return -1;
+    entry->item.package_file = file->path;
+    const struct yaml_node *setup = entry->keys[KEY_SETUP_EXPERIENCE];
+    if (setup == NULL || file->count == 1)
+        return 0;
+    entry->has_errors = true;
+    return diagnose_error(load, setup, "write it beside \"path\" in the team's file", e,
+                          "\"setup_experience\" can't stand in a file with several packages");
+}
+
 static int read_entries(struct load *load, const struct yaml_node *root, struct package_file *file,
                         struct err *e)
 {
     bool is_list = root->kind == YAML_SEQUENCE;
-    size_t count = is_list ? root->count : 1;
-    file->entries = arena_alloc_array(load->arena, count, sizeof *file->entries, e);
+    struct claims claims = {{{.count = 0}}};
+    file->count = is_list ? root->count : 1;
+    file->entries = arena_alloc_array(load->arena, file->count, sizeof *file->entries, e);
     if (file->entries == NULL)
         return -1;
-    file->count = count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < file->count; i++) {
         struct entry *entry = &file->entries[i];
-        if (schema_read_entry(load, is_list ? root->items[i] : root, IN_PACKAGE_FILE, entry, e) < 0 ||
-            check_package(load, entry, e) < 0)
+        if (read_entry(load, is_list ? root->items[i] : root, file, &claims, entry, e) < 0)
             return -1;
-        entry->item.package_file = file->path;
-        const struct yaml_node *setup = entry->keys[KEY_SETUP_EXPERIENCE];
-        if (setup != NULL && count > 1) {
-            entry->has_errors = true;
-            if (diagnose_error(load, setup, "write it beside \"path\" in the team's file", e,
-                               "\"setup_experience\" can't stand in a file with several packages") < 0)
-                return -1;
-        }
         file->has_errors = file->has_errors || entry->has_errors;
     }
     return 0;
@@ -56,46 +63,44 @@ static int record(struct load *load, const struct package_file *file, struct err
     return selection_record_all(load, &file->files, e);
 }
 
-/* Who uses a file that something is wrong with: its messages tell. */
-static int add_user(struct load *load, const struct package_file *file, struct err *e)
+/* `at` names the file. */
+static int take(struct load *load, const struct package_file *file, const struct yaml_node *at, struct err *e)
 {
-    struct package_users *users = file->users;
-    if ((!file->has_errors && file->problem == NULL) ||
-        (users->count > 0 && strcmp(users->files[users->count - 1], load->referrer) == 0))
-        return 0;
-    const char **user = ARENA_PUSH(load->arena, &users->files, &users->count, &users->capacity, e);
-    if (user == NULL)
+    if (record(load, file, e) < 0)
         return -1;
-    *user = load->referrer;
-    return 0;
+    return file->has_findings ? trail_add(load, file->path, yaml_place(at), e) : 0;
 }
 
-int package_file_get(struct load *load, const char *path, const struct package_file **out, struct err *e)
+int package_file_get(struct load *load, const char *path, const struct yaml_node *at,
+                     const struct package_file **out, struct err *e)
 {
     struct map_slot *slot = map_slot(&load->packages, load->arena, path, e);
     if (slot == NULL)
         return -1;
     *out = slot->value;
     if (*out != NULL)
-        return record(load, *out, e) < 0 ? -1 : add_user(load, *out, e);
+        return take(load, *out, at, e);
     struct yaml_file *text = arena_alloc(load->arena, sizeof *text, e);
     struct package_file *file = arena_alloc(load->arena, sizeof *file, e);
     if (text == NULL || file == NULL)
         return -1;
     file->path = path;
-    file->users = arena_alloc(load->arena, sizeof *file->users, e);
     struct file_problem problem;
-    if (file->users == NULL || reference_read(load, path, text, &problem, e) < 0)
+    if (reference_read(load, path, text, &problem, e) < 0)
         return -1;
     file->problem = problem.text;
     struct file_list *outer = load->files;
+    const struct place outer_entry = load->entry;
+    size_t met = load->met_count;
     load->files = outer == NULL ? NULL : &file->files;
     if (file->problem == NULL && parse(load, text, file, e) < 0)
         return -1;
     load->files = outer;
+    load->entry = outer_entry;
+    file->has_findings = load->met_count > met;
     slot->value = file;
     *out = file;
-    return record(load, file, e) < 0 ? -1 : add_user(load, file, e);
+    return take(load, file, at, e);
 }
 
 static int both_places(struct load *load, const struct yaml_node *team, const struct yaml_node *package,

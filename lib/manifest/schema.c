@@ -216,7 +216,7 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
 {
     const struct yaml_node *seen[ENTRY_KEY_COUNT] = {NULL};
     *out = (struct entry){.node = node};
-    out->item.place = yaml_place(node);
+    out->item.place = yaml_use_place(node);
     out->item.origin = out->item.place;
     out->item.package_file = "";
     if (node->kind != YAML_MAPPING) {

@@ -78,26 +78,34 @@ int check_app(struct load *load, struct entry *entry, struct err *e) MUST_CHECK;
 int check_icon(struct load *load, const struct text_file *icon, const struct yaml_node *node,
                bool *has_errors, struct err *e) MUST_CHECK;
 
-/* package_file.c */
+/* claims.c: nothing may be there twice, in a team or in a package file. */
 
-/* The teams' files that refer to a package file; collected where something is wrong with it. */
-struct package_users {
-    const char **files;
-    size_t count, capacity;
+enum claim { CLAIM_FILE, CLAIM_URL, CLAIM_DIGEST, CLAIM_SLUG, CLAIM_STORE, CLAIM_COUNT };
+struct claims {
+    struct map holders[CLAIM_COUNT]; /* what identifies an item → struct claimant, the first that has it */
 };
+/* All that the item is known by. An error where another one has it, told once per pair of entries; `node` is
+ * the item's entry. */
+int claims_add(struct load *load, struct claims *claims, const struct software_item *item,
+               const struct yaml_node *node, bool *has_errors, struct err *e) MUST_CHECK;
+/* A package file in load->claims. */
+int claims_add_file(struct load *load, const char *path, const struct yaml_node *node, bool *is_twice,
+                    struct err *e) MUST_CHECK;
+
+/* package_file.c */
 
 struct package_file {
     const char *path;
     const char *problem; /* why it can't be read; NULL if it was */
     bool has_errors;     /* in it: its diagnostics are written */
+    bool has_findings;   /* these, or warnings */
     size_t count;
     struct entry *entries;
-    struct package_users *users;
     struct file_list files; /* what it refers to; only with options->changed */
 };
-/* Each file is read once. */
-int package_file_get(struct load *load, const char *path, const struct package_file **out,
-                     struct err *e) MUST_CHECK;
+/* Each file is read once. `at` names it. */
+int package_file_get(struct load *load, const char *path, const struct yaml_node *at,
+                     const struct package_file **out, struct err *e) MUST_CHECK;
 /* The package with what the team's entry lays over it. Set in both places: an error. */
 int package_file_overlay(struct load *load, const struct entry *team, const struct package_file *file,
                          const struct entry *package, struct software_item *out, bool *has_errors,

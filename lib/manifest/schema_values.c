@@ -352,7 +352,7 @@ static int read_text_file(const struct value *value, struct err *e)
                    : 0;
     value->entry->has_errors = true;
     if (text->is_reported)
-        return 0;
+        return trail_add(value->load, path, yaml_place(at), e);
     return reference_blame(value->load, at, value->field->key, path, text->problem, e);
 }
 

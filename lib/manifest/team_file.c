@@ -87,34 +87,42 @@ static int take_name(struct load *load, struct team_source *source, const struct
     return check_special_name(load, source, e);
 }
 
-/* A file that is not YAML as a whole may still tell whose it is: its line "name: …" is read alone. */
-static int rescue_name(struct load *load, struct team_source *source, struct err *e)
+/* The line "name: …" of a file that is not YAML as a whole, and its number; 0 if there is none. */
+static int find_name_line(const struct yaml_file *file, const char **line, size_t *length)
 {
-    const struct yaml_file *file = &source->file;
     const char *end = file->text + file->length;
-    for (const char *line = file->text; line != NULL && line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((newline == NULL ? end : newline) - line);
-        if (length > 5 && strncmp(line, "name:", 5) == 0) {
-            struct yaml_file alone = {.path = file->path, .text = line, .length = length};
-            struct err ignored = {.class = ERR_NONE};
-            const struct yaml_node *root = NULL;
-            if (yaml_parse(&alone, load->arena, &root, &ignored) < 0)
-                return ignored.class == ERR_MANIFEST ? 0 : err_set(e, ignored.class, "%s", ignored.text);
-            const struct yaml_node *name = yaml_get(root, "name");
-            size_t errors = load->error_count;
-            size_t diagnostics = load->diagnostic_count;
-            if (name == NULL || yaml_is_null(name) || name->kind != YAML_SCALAR)
-                return 0;
-            int result = take_name(load, source, name, e);
-            /* What is wrong with the name is told once the file can be read. */
-            load->error_count = errors;
-            load->diagnostic_count = diagnostics;
-            return result;
-        }
-        line = newline == NULL ? NULL : newline + 1;
+    int number = 1;
+    for (*line = file->text; *line < end; *line += *length + 1, number++) {
+        const char *newline = memchr(*line, '\n', (size_t)(end - *line));
+        *length = (size_t)((newline == NULL ? end : newline) - *line);
+        if (*length > strlen("name:") && strncmp(*line, "name:", strlen("name:")) == 0)
+            return number;
     }
     return 0;
+}
+
+/* Such a file may still tell whose it is: the line is read alone. */
+static int rescue_name(struct load *load, struct team_source *source, struct err *e)
+{
+    struct yaml_file alone = {.path = source->file.path};
+    struct err ignored = {.class = ERR_NONE};
+    const struct yaml_node *root = NULL;
+    int number = find_name_line(&source->file, &alone.text, &alone.length);
+    if (number == 0)
+        return 0;
+    if (yaml_parse(&alone, load->arena, &root, &ignored) < 0)
+        return ignored.class == ERR_MANIFEST ? 0 : err_set(e, ignored.class, "%s", ignored.text);
+    const struct yaml_node *name = yaml_get(root, "name");
+    if (yaml_is_null(name) || name->kind != YAML_SCALAR)
+        return 0;
+    size_t errors = load->error_count;
+    size_t findings = load->finding_count;
+    int result = take_name(load, source, name, e);
+    /* What is wrong with the name is told once the file can be read. */
+    load->error_count = errors;
+    load->finding_count = findings;
+    source->name_place.line = number;
+    return result;
 }
 
 /* A key at the top level that is almost "name"; NULL if there is none. */
@@ -338,8 +346,12 @@ int team_file_read(struct load *load, struct team_source *source, struct desired
         .name = source->name, .place = source->name_place, .is_no_team = source->is_no_team};
     struct team_reader reader = {.load = load, .team = out};
     load->referrer = source->file.path;
+    if (load->claims == NULL)
+        load->claims = arena_alloc(load->arena, sizeof *load->claims, e);
+    if (load->claims == NULL)
+        return -1;
     for (size_t i = 0; i < CLAIM_COUNT; i++)
-        map_clear(&load->claims[i]);
+        map_clear(&load->claims->holders[i]);
     if (source->root != NULL && read_top_level(&reader, source->root, e) < 0)
         return -1;
     out->is_invalid = source->is_invalid || reader.has_errors;

@@ -1,5 +1,4 @@
-/* The entries of a team's lists become items: packages with what the team lays over them, scripts, apps.
- * Nothing may stand there twice. */
+/* The entries of a team's lists become items: packages with what the team lays over them, scripts, apps. */
 #include "manifest/team_lists.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -16,86 +15,6 @@ static const struct {
     [LIST_APP_STORE_APPS] = {SOFTWARE_APP_STORE_APP, IN_APP_STORE, "app_store_apps"},
 };
 
-/* Who has what: kept per claim. */
-struct claimant {
-    const char *label; /* as a message may show it */
-    int line;
-};
-
-static const char *label_of(struct load *load, const struct software_item *item, struct err *e)
-{
-    char shown[URL_TEXT_BYTES];
-    if (item->script.path != NULL)
-        return item->script.path;
-    if (!text_is_empty(item->package_file))
-        return item->package_file;
-    if (item->url != NULL)
-        return arena_strdup(load->arena, url_redact(item->url, shown, sizeof shown), e);
-    return item->sha256 != NULL ? item->sha256 : item->slug != NULL ? item->slug : item->app_store_id;
-}
-
-/* 0, 1 if another entry has it already (told), -1. */
-static int claim(struct team_reader *reader, enum claim what, const char *key, const char *label,
-                 const struct yaml_node *node, struct err *e)
-{
-    static const char *const words[] = {[CLAIM_FILE] = "file",
-                                        [CLAIM_URL] = "URL",
-                                        [CLAIM_DIGEST] = "bytes (SHA-256)",
-                                        [CLAIM_SLUG] = "app",
-                                        [CLAIM_STORE] = "app"};
-    struct load *load = reader->load;
-    if (key == NULL)
-        return 0;
-    if (label == NULL)
-        return -1;
-    struct map_slot *slot = map_slot(&load->claims[what], load->arena, key, e);
-    if (slot == NULL)
-        return -1;
-    if (slot->value != NULL) {
-        const struct claimant *first = slot->value;
-        reader->has_errors = true;
-        return diagnose_error(load, node, "remove one of the two", e,
-                              "%s: the same %s as %s in line %d; a team can have it once", label, words[what],
-                              first->label, first->line) < 0
-                   ? -1
-                   : 1;
-    }
-    struct claimant *claimant = arena_alloc(load->arena, sizeof *claimant, e);
-    if (claimant == NULL)
-        return -1;
-    *claimant = (struct claimant){.label = label, .line = node->line};
-    slot->value = claimant;
-    return 0;
-}
-
-static int claim_item(struct team_reader *reader, const struct software_item *item,
-                      const struct yaml_node *node, struct err *e)
-{
-    struct load *load = reader->load;
-    const char *label = label_of(load, item, e);
-    const char *store = NULL;
-    if (item->app_store_id != NULL) {
-        store = arena_printf(load->arena, e, "%s/%s", item->app_store_id,
-                             item->platform == NULL ? "" : item->platform);
-        if (store == NULL)
-            return -1;
-    }
-    const struct {
-        enum claim what;
-        const char *key;
-    } claims[] = {{CLAIM_FILE, item->script.path},
-                  {CLAIM_URL, item->url},
-                  {CLAIM_DIGEST, item->sha256},
-                  {CLAIM_SLUG, item->slug},
-                  {CLAIM_STORE, store}};
-    for (size_t i = 0; i < ARRAY_LENGTH(claims); i++) {
-        int code = claim(reader, claims[i].what, claims[i].key, label, node, e);
-        if (code != 0)
-            return code < 0 ? -1 : 0;
-    }
-    return 0;
-}
-
 /* Room for one more; NULL when out of memory. */
 static struct software_item *new_item(struct team_reader *reader, struct software_list *list, struct err *e)
 {
@@ -109,17 +28,20 @@ static int add_item(struct team_reader *reader, struct software_list *list, cons
     if (slot == NULL)
         return -1;
     *slot = *item;
-    return claim_item(reader, item, node, e);
+    return claims_add(reader->load, reader->load->claims, item, node, &reader->has_errors, e);
+}
+
+static const struct yaml_node *path_node(const struct entry *entry)
+{
+    return entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
 }
 
 /* What `path` names can't be used: told, and the item appears all the same. */
 static int refer_in_vain(struct team_reader *reader, const struct entry *entry, const char *path,
                          const char *problem, struct err *e)
 {
-    const struct yaml_node *at =
-        entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
     reader->has_errors = true;
-    return reference_blame(reader->load, at, NULL, path, problem, e);
+    return reference_blame(reader->load, path_node(entry), NULL, path, problem, e);
 }
 
 static int add_script(struct team_reader *reader, const struct entry *entry, const char *path,
@@ -127,8 +49,7 @@ static int add_script(struct team_reader *reader, const struct entry *entry, con
 {
     struct load *load = reader->load;
     const struct text_reference *text;
-    const struct yaml_node *at =
-        entry->values[KEY_PATH] != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS];
+    const struct yaml_node *at = path_node(entry);
     if (reference_text(load, path, TEXT_SCRIPT_PACKAGE, at, &text, e) < 0)
         return -1;
     struct software_item item = entry->item;
@@ -149,11 +70,11 @@ static int add_package_file(struct team_reader *reader, const struct entry *entr
                             struct software_list *list, struct err *e)
 {
     const struct package_file *file;
-    if (package_file_get(reader->load, path, &file, e) < 0)
+    bool is_twice;
+    if (package_file_get(reader->load, path, path_node(entry), &file, e) < 0 ||
+        claims_add_file(reader->load, path, entry->node, &is_twice, e) < 0)
         return -1;
-    int code = claim(reader, CLAIM_FILE, path, path, entry->node, e);
-    if (code < 0)
-        return -1;
+    reader->has_errors = reader->has_errors || is_twice;
     reader->has_errors = reader->has_errors || file->has_errors;
     if (file->problem != NULL && refer_in_vain(reader, entry, path, file->problem, e) < 0)
         return -1;
@@ -166,11 +87,12 @@ static int add_package_file(struct team_reader *reader, const struct entry *entr
     for (size_t i = 0; i < file->count; i++) {
         /* The same file twice was told already: its URLs are then the same as well. */
         struct software_item twice;
-        struct software_item *item = code == 0 ? new_item(reader, list, e) : &twice;
+        struct software_item *item = is_twice ? &twice : new_item(reader, list, e);
         if (item == NULL || package_file_overlay(reader->load, entry, file, &file->entries[i], item,
                                                  &reader->has_errors, e) < 0)
             return -1;
-        if (code == 0 && claim_item(reader, item, entry->node, e) < 0)
+        if (!is_twice &&
+            claims_add(reader->load, reader->load->claims, item, entry->node, &reader->has_errors, e) < 0)
             return -1;
     }
     return 0;
@@ -228,8 +150,7 @@ static int add_referred(struct team_reader *reader, struct entry *entry, struct 
     if (reason == NULL)
         return -1;
     reader->has_errors = true;
-    return diagnose_error(load, path_key != NULL ? entry->values[KEY_PATH] : entry->values[KEY_PATHS], NULL,
-                          e, "%s", reason);
+    return diagnose_error(load, path_node(entry), NULL, e, "%s", reason);
 }
 
 static int add_entry(struct team_reader *reader, enum team_list which, const struct yaml_node *node,
@@ -255,6 +176,18 @@ static int add_entry(struct team_reader *reader, enum team_list which, const str
     return add_item(reader, list, &entry.item, node, e);
 }
 
+static int add_entries(struct team_reader *reader, enum team_list which, const struct yaml_node *sequence,
+                       struct software_list *list, struct err *e)
+{
+    int result = 0;
+    for (size_t i = 0; i < sequence->count && result == 0; i++) {
+        reader->load->entry = yaml_use_place(sequence->items[i]);
+        result = add_entry(reader, which, sequence->items[i], list, e);
+    }
+    reader->load->entry = (struct place){.file = NULL};
+    return result;
+}
+
 int team_lists_read(struct team_reader *reader, enum team_list which, const struct yaml_node *value,
                     struct software_list *out, struct err *e)
 {
@@ -272,8 +205,5 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
     if (out->items == NULL)
         return -1;
     reader->capacity = value->count;
-    for (size_t i = 0; i < value->count; i++)
-        if (add_entry(reader, which, value->items[i], out, e) < 0)
-            return -1;
-    return 0;
+    return add_entries(reader, which, value, out, e);
 }

@@ -31,6 +31,7 @@ struct diagnostic {
     enum diagnostic_severity severity;
     struct place place;
     const char *text;    /* what and why, in one sentence or two */
+    const char *trail;   /* the files that led there, and who else is concerned; NULL: the place says it */
     const char *advice;  /* what to do next; NULL if the text says it */
     const char *excerpt; /* the source line; NULL if there is none */
 };

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "report/page.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ANNOTATIONS_MAX = 10, LINE_BYTES = 8192 };
@@ -55,11 +56,11 @@ static void write_annotation(struct page *page, const struct diagnostic *diagnos
     page_printf(page, "title=");
     put_escaped(page, finding_name(finding_of(diagnostic)), true);
     page_printf(page, "::");
-    put_escaped(page, diagnostic->text, false);
-    if (!text_is_empty(diagnostic->advice)) {
-        put_escaped(page, "\n", false);
-        put_escaped(page, diagnostic->advice, false);
-    }
+    char *text = finding_message(diagnostic, "\n", "");
+    if (text == NULL && !page->failed)
+        page->failed = err_set(page->e, ERR_MEMORY, "out of memory") < 0;
+    put_escaped(page, text, false);
+    free(text);
     page_printf(page, "\n");
 }
 

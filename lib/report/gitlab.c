@@ -18,13 +18,8 @@ static json_t *location_of(const struct place *place, bool *failed)
 
 static json_t *description_of(const struct diagnostic *diagnostic)
 {
-    if (text_is_empty(diagnostic->advice))
-        return json_text(diagnostic->text);
-    char *text = malloc(strlen(diagnostic->text) + strlen(diagnostic->advice) + 4);
-    if (text == NULL)
-        return NULL;
-    stpcpy(stpcpy(stpcpy(stpcpy(text, diagnostic->text), " ("), diagnostic->advice), ")");
-    json_t *value = json_text(text);
+    char *text = finding_message(diagnostic, " (", ")");
+    json_t *value = text == NULL ? NULL : json_text(text);
     free(text);
     return value;
 }

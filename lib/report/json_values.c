@@ -80,6 +80,7 @@ static json_t *diagnostic_value(const struct diagnostic *diagnostic, bool *faile
     json_put(value, "line", json_integer(diagnostic->place.line), failed);
     json_put(value, "column", json_integer(diagnostic->place.column), failed);
     json_put(value, "text", json_text(diagnostic->text), failed);
+    json_put(value, "trail", json_text(diagnostic->trail), failed);
     json_put(value, "advice", json_text(diagnostic->advice), failed);
     json_put(value, "excerpt", json_text(diagnostic->excerpt), failed);
     return value;

@@ -38,17 +38,9 @@ static json_t *text_object(const char *text, bool *failed)
 
 static json_t *message_of(const struct diagnostic *diagnostic, bool *failed)
 {
-    char *text = NULL;
-    if (text_is_empty(diagnostic->advice))
-        return text_object(diagnostic->text, failed);
-    size_t length = strlen(diagnostic->text) + strlen(diagnostic->advice) + 2;
-    text = malloc(length);
-    if (text == NULL) {
-        *failed = true;
-        return NULL;
-    }
-    stpcpy(stpcpy(stpcpy(text, diagnostic->text), "\n"), diagnostic->advice);
+    char *text = finding_message(diagnostic, "\n", "");
     json_t *value = text_object(text, failed);
+    *failed = *failed || text == NULL;
     free(text);
     return value;
 }

@@ -42,6 +42,8 @@ void text_write_diagnostics(struct page *page, const struct diagnostic *diagnost
         page_paragraph(page, ": ", diagnostic->text);
         if (!text_is_empty(diagnostic->excerpt))
             write_excerpt(page, diagnostic);
+        if (!text_is_empty(diagnostic->trail))
+            page_paragraph(page, "    ", diagnostic->trail);
         if (!text_is_empty(diagnostic->advice))
             page_paragraph(page, "    ", diagnostic->advice);
     }

@@ -64,6 +64,9 @@ EXPRESSIBLE = [re.compile(pattern) for pattern in (
 NOT_EXPRESSIBLE = re.compile(r'\$|must be 64 hex digits: "[0-9]+([eE][0-9]+)?"|"app_store_id" has \d+ characters')
 
 
+TRAIL = re.compile(r" \[(used by|also|teams/)[^\]]*\]")
+
+
 def is_expressible(message):
     return NOT_EXPRESSIBLE.search(message) is None and any(pattern.search(message) for pattern in EXPRESSIBLE)
 
@@ -150,7 +153,7 @@ def read_case(path):
     for line in files.pop("expected", "").splitlines():
         match = re.match(r"(?P<file>[^:\s][^:]*):\d+:\d+: (?P<severity>error|warning): (?P<text>.*)$", line)
         if match and match["severity"] == "error":
-            said.setdefault(match["file"], []).append(match["text"])
+            said.setdefault(match["file"], []).append(TRAIL.sub("", match["text"]))
     return files, said
 
 

@@ -103,6 +103,7 @@ static const struct diagnostic diagnostics[] = {
     {.severity = DIAGNOSTIC_ERROR,
      .place = {.file = "teams/c.yml", .line = 3, .column = 8},
      .text = "unknown key \"self-service\"",
+     .trail = "used by the entry of line 9",
      .advice = "did you mean \"self_service\"?",
      .excerpt = "    é: self-service: true"},
     {.severity = DIAGNOSTIC_WARNING, .place = {.file = "teams/c.yml"}, .text = "nothing in it"},
@@ -302,6 +303,7 @@ static void test_json(void **state)
         {"uploaded_bytes", NULL, 7},
         {"diagnostics/0/severity", "error", 0},
         {"diagnostics/0/line", NULL, 3},
+        {"diagnostics/0/trail", "used by the entry of line 9", 0},
         {"diagnostics/1/advice", "", 0},
         {"teams/0/delivery", "item-by-item", 0},
         {"teams/0/team_id", NULL, 1},
@@ -545,6 +547,7 @@ static void test_diagnostics(void **state)
     assert_string_equal(buf_text(&out), "teams/c.yml:3:8: error: unknown key \"self-service\"\n"
                                         "    | é: self-service: true\n"
                                         "    |    ^\n"
+                                        "    used by the entry of line 9\n"
                                         "    did you mean \"self_service\"?\n"
                                         "teams/c.yml: warning: nothing in it\n"
                                         "\n"

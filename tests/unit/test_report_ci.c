@@ -28,6 +28,7 @@ static struct diagnostic some[] = {
     {.severity = DIAGNOSTIC_WARNING,
      .place = {.file = "teams/a.yml", .line = 3, .column = 5},
      .text = "100 % odd: a, b\r\nand more",
+     .trail = "used by b, c",
      .advice = "mend it"},
     {.severity = DIAGNOSTIC_ERROR,
      .place = {.file = "teams/a: b, 50%é.yml", .line = 7},
@@ -83,7 +84,7 @@ static void test_github(void **state)
                         "::error file=tender.yml,title=settings-error::unknown setting\n"
                         "::error title=manifest-error::no team's name matches \"x\"\n"
                         "::warning file=teams/a.yml,line=3,col=5,title=manifest-warning::100 %25 odd: a, "
-                        "b%0D%0Aand more%0Amend it\n");
+                        "b%0D%0Aand more%0Aused by b, c%0Amend it\n");
     buf_done(&out);
     const struct desired none = desired_of(some, 0);
     write_as("github", &none, &out);
@@ -152,7 +153,8 @@ static void test_sarif(void **state)
         assert_int_equal(strlen(json_string_value(json_object_get(partial, "tender/v1"))), 64);
     }
     assert_string_equal(text_at(results, "0/level"), "warning");
-    assert_string_equal(text_at(results, "0/message/text"), "100 % odd: a, b\r\nand more\nmend it");
+    assert_string_equal(text_at(results, "0/message/text"),
+                        "100 % odd: a, b\r\nand more\nused by b, c\nmend it");
     assert_int_equal(json_integer_value(at(results, "0/locations/0/physicalLocation/region/startColumn")), 5);
     assert_string_equal(text_at(results, "1/locations/0/physicalLocation/artifactLocation/uri"),
                         "teams/a%3A%20b%2C%2050%25%C3%A9.yml");
@@ -174,7 +176,8 @@ static void test_gitlab(void **state)
     assert_non_null(document);
     assert_int_equal(json_array_size(document), ARRAY_LENGTH(some));
     assert_string_equal(text_at(document, "0/severity"), "minor");
-    assert_string_equal(text_at(document, "0/description"), "100 % odd: a, b\r\nand more (mend it)");
+    assert_string_equal(text_at(document, "0/description"),
+                        "100 % odd: a, b\r\nand more (used by b, c) (mend it)");
     assert_string_equal(text_at(document, "1/severity"), "major");
     assert_string_equal(text_at(document, "1/check_name"), "manifest-error");
     assert_string_equal(text_at(document, "1/location/path"), "teams/a: b, 50%é.yml");

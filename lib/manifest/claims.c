@@ -1,0 +1,143 @@
+/* What identifies an item (its URL, digest, file, slug or id) belongs to one entry of a team, and of a
+ * package file: a second one that has it is told, with the first. */
+#include "base/text.h"
+#include "base/url.h"
+#include "manifest/schema.h"
+#include <ctype.h>
+#include <string.h>
+
+struct claimant {
+    const char *label; /* as a message may show it */
+    struct place place;
+};
+
+static const char *label_of(struct load *load, const struct software_item *item, struct err *e)
+{
+    char shown[URL_TEXT_BYTES];
+    if (item->script.path != NULL)
+        return item->script.path;
+    if (!text_is_empty(item->package_file))
+        return item->package_file;
+    if (item->url != NULL)
+        return arena_strdup(load->arena, url_redact(item->url, shown, sizeof shown), e);
+    return item->sha256 != NULL ? item->sha256 : item->slug != NULL ? item->slug : item->app_store_id;
+}
+
+/* `label` is NULL, and so is what this returns, when out of memory. */
+static const struct claimant *new_claimant(struct load *load, const char *label, const struct yaml_node *node,
+                                           struct err *e)
+{
+    struct claimant *claimant = label == NULL ? NULL : arena_alloc(load->arena, sizeof *claimant, e);
+    if (claimant != NULL)
+        *claimant = (struct claimant){.label = label, .place = yaml_use_place(node)};
+    return claimant;
+}
+
+/* Gives `key` to the entry; *holder is who had it before, NULL if nobody. */
+static int claim(struct load *load, struct map *holders, const char *key, const struct claimant *claimant,
+                 const struct claimant **holder, struct err *e)
+{
+    struct map_slot *slot = map_slot(holders, load->arena, key, e);
+    if (slot == NULL)
+        return -1;
+    *holder = slot->value;
+    if (slot->value == NULL)
+        slot->value = claimant;
+    return 0;
+}
+
+static int tell(struct load *load, enum claim what, const struct claimant *claimant,
+                const struct claimant *holder, const struct yaml_node *node, struct err *e)
+{
+    static const char *const words[] = {[CLAIM_FILE] = "file",
+                                        [CLAIM_URL] = "URL",
+                                        [CLAIM_DIGEST] = "bytes (SHA-256)",
+                                        [CLAIM_SLUG] = "app",
+                                        [CLAIM_STORE] = "app"};
+    return diagnose(load, DIAGNOSTIC_ERROR, node->file, claimant->place, "remove one of the two", e,
+                    "%s: the same %s as %s in line %d; a team can have it once", claimant->label, words[what],
+                    holder->label, holder->place.line);
+}
+
+/* Then they were compared where that file was read. */
+static bool are_of_one_file(const struct claimant *a, const struct claimant *b)
+{
+    return a->place.line == b->place.line && a->place.column == b->place.column &&
+           strcmp(a->label, b->label) == 0;
+}
+
+/* What two spellings of one URL have in common: scheme and host in small letters, no default port. The URL
+ * itself where it is written so. */
+static const char *url_claim(struct load *load, const char *url, struct err *e)
+{
+    char host[URL_HOST_BYTES];
+    const char *authority = strstr(url, "://");
+    if (authority == NULL)
+        return url;
+    authority += strlen("://");
+    size_t length = strcspn(authority, "/?#");
+    const char *at = memrchr(authority, '@', length);
+    const char *name = at == NULL ? authority : at + 1;
+    bool is_plain = true;
+    for (const char *byte = url; byte < authority + length && is_plain; byte++)
+        is_plain = (byte >= authority && byte < name) ||
+                   (!isupper((unsigned char)*byte) && (byte < name || *byte != ':'));
+    if (is_plain || url_host(url, host, sizeof host)[0] == '\0')
+        return url;
+    bool is_https = tolower((unsigned char)url[4]) == 's';
+    const char *default_port = is_https ? ":443" : ":80";
+    size_t shown = strlen(host) - (text_ends_with(host, default_port) ? strlen(default_port) : 0);
+    return arena_printf(load->arena, e, "%s://%.*s%.*s%s", is_https ? "https" : "http",
+                        (int)(name - authority), authority, (int)shown, host, authority + length);
+}
+
+int claims_add(struct load *load, struct claims *claims, const struct software_item *item,
+               const struct yaml_node *node, bool *has_errors, struct err *e)
+{
+    const char *store = NULL;
+    if (item->app_store_id != NULL) {
+        store = arena_printf(load->arena, e, "%s/%s", item->app_store_id,
+                             item->platform == NULL ? "" : item->platform);
+        if (store == NULL)
+            return -1;
+    }
+    const char *url = item->url == NULL ? NULL : url_claim(load, item->url, e);
+    if (item->url != NULL && url == NULL)
+        return -1;
+    const char *const keys[CLAIM_COUNT] = {[CLAIM_FILE] = item->script.path,
+                                           [CLAIM_URL] = url,
+                                           [CLAIM_DIGEST] = item->sha256,
+                                           [CLAIM_SLUG] = item->slug,
+                                           [CLAIM_STORE] = store};
+    const struct claimant *holders[CLAIM_COUNT] = {NULL};
+    const struct claimant *claimant = NULL;
+    for (int what = 0; what < CLAIM_COUNT; what++) {
+        if (keys[what] == NULL)
+            continue;
+        if (claimant == NULL)
+            claimant = new_claimant(load, label_of(load, item, e), node, e);
+        if (claimant == NULL ||
+            claim(load, &claims->holders[what], keys[what], claimant, &holders[what], e) < 0)
+            return -1;
+        bool is_told = holders[what] == NULL || are_of_one_file(holders[what], claimant);
+        for (int k = 0; k < what; k++)
+            is_told = is_told || holders[k] == holders[what];
+        if (is_told)
+            continue;
+        *has_errors = true;
+        if (tell(load, (enum claim)what, claimant, holders[what], node, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int claims_add_file(struct load *load, const char *path, const struct yaml_node *node, bool *is_twice,
+                    struct err *e)
+{
+    const struct claimant *holder;
+    const struct claimant *claimant = new_claimant(load, path, node, e);
+    if (claimant == NULL || claim(load, &load->claims->holders[CLAIM_FILE], path, claimant, &holder, e) < 0)
+        return -1;
+    *is_twice = holder != NULL;
+    return holder == NULL ? 0 : tell(load, CLAIM_FILE, claimant, holder, node, e);
+}
