@@ -62,8 +62,12 @@ static void define_file(struct json_writer *writer)
     write_open(writer, "file", '{');
     write_text(writer, "type", "object");
     write_open(writer, "properties", '{');
-    types_property(writer, "path", "Relative to this file", "word");
+    write_open(writer, "path", '{');
+    write_text(writer, "description", "Relative to this file");
+    write_text(writer, "$ref", "#/$defs/word");
     write_close(writer, '}');
+    write_close(writer, '}');
+    write_texts(writer, "required", (const char *const[]){"path", NULL});
     write_truth(writer, "additionalProperties", false);
     write_close(writer, '}');
 }

@@ -293,7 +293,28 @@ static int read_labels(const struct value *value, struct err *e)
     return 0;
 }
 
-/* `{path: f}`: the file's path from the root; NULL where a diagnostic was written or nothing is given. */
+/* The value of "path" in `{path: f}`, *at; every other key is told. */
+static int find_path(const struct value *value, const struct yaml_node **at, struct err *e)
+{
+    const struct yaml_node *node = value->node;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct yaml_node *key = node->pairs[i].key;
+        bool is_path = key->kind == YAML_SCALAR && strcmp(key->text, "path") == 0;
+        if (is_path && *at == NULL) {
+            *at = node->pairs[i].value;
+            continue;
+        }
+        char shown[SHOWN_BYTES];
+        value->entry->has_errors = true;
+        if (diagnose_error(value->load, key, NULL, e, "%s \"%s\" in \"%s\": it takes one \"path\" only",
+                           is_path ? "a second" : "unknown key", diagnose_value(key, shown),
+                           value->field->key) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* `{path: f}`: the file's path from the root; NULL where a diagnostic was written. */
 static int read_reference(const struct value *value, const struct yaml_node **at, const char **path,
                           struct err *e)
 {
@@ -303,22 +324,15 @@ static int read_reference(const struct value *value, const struct yaml_node **at
     *path = NULL;
     if (node->kind != YAML_MAPPING)
         return wrong_kind(value, "a mapping with \"path\"", e);
-    for (size_t i = 0; i < node->count; i++) {
-        const struct yaml_node *key = node->pairs[i].key;
-        if (key->kind == YAML_SCALAR && strcmp(key->text, "path") == 0 && *at == NULL) {
-            *at = node->pairs[i].value;
-            continue;
-        }
-        char shown[SHOWN_BYTES];
+    if (find_path(value, at, e) < 0)
+        return -1;
+    if (yaml_is_null(*at) || ((*at)->kind == YAML_SCALAR && (*at)->length == 0)) {
         value->entry->has_errors = true;
-        if (diagnose_error(value->load, key, NULL, e, "%s \"%s\" in \"%s\": it takes one \"path\" only",
-                           *at != NULL && strcmp(diagnose_value(key, shown), "path") == 0 ? "a second"
-                                                                                          : "unknown key",
-                           diagnose_value(key, shown), value->field->key) < 0)
-            return -1;
+        if (*at == NULL && node->count > 0)
+            return 0; /* the key that stands there instead was told */
+        return diagnose_error(value->load, *at != NULL ? *at : node, "name the file, or remove the key", e,
+                              "\"%s\" has no \"path\"", value->field->key);
     }
-    if (*at == NULL || yaml_is_null(*at))
-        return 0;
     if (read_scalar(value, *at, "a path", &text, e) < 0)
         return -1;
     if (text == NULL)

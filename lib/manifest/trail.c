@@ -34,6 +34,8 @@ static struct users *list_of(struct load *load, const char *key, struct err *e)
 int trail_add(struct load *load, const char *key, struct place from, struct err *e)
 {
     load->met_count++;
+    if (strcmp(key, from.file) == 0)
+        return 0;
     struct users *users = list_of(load, key, e);
     const char *step = arena_printf(load->arena, e, "%s\n%s:%d", key, from.file, from.line);
     struct map_slot *slot =
@@ -103,7 +105,7 @@ static void list_users(const struct load *load, const struct users *users, size_
 static int add_chain(const struct load *load, const char *key, int depth, struct text *out)
 {
     const struct users *users = users_of(load, key);
-    if (users == NULL || depth == CHAIN_MAX || strcmp(users->places[0].file, key) == 0)
+    if (users == NULL || depth == CHAIN_MAX)
         return 0;
     int steps = add_chain(load, users->places[0].file, depth + 1, out);
     add(out, "%s:%d → ", users->places[0].file, users->places[0].line);

@@ -43,6 +43,7 @@ EXPRESSIBLE = [re.compile(pattern) for pattern in (
     r'is no key of ',
     r'makes no sense with "hash_sha256"',
     r'^an entry must be a mapping',
+    r'" has no "path"',
     r'^an empty entry in ',
     r'^"(software|packages|fleet_maintained_apps|app_store_apps)" must be ',
     r'^"(path|url|name|slug|backup_urls|categories|labels_\w+|install_script|icon|sources|mirrors|guards)" must be ',
@@ -235,10 +236,10 @@ class Schemas(unittest.TestCase):
         digits = "1" * 64
         for text in ("hash_sha256: " + digits, "hash_sha256: 12e34" + "0" * 59, "{hash_sha256: '%s', display_name: 1.10}" % digits, "url: $URL", "url: HTTPS://a.example.com/x",
                      "{url: 'https://a.example.com/x', self_service: 'Yes', labels_include_any: [no, 1, true]}", "{path: ../$FILE, self_service: $YES}",
-                     "{url: 'https://a.example.com/x', icon: {path: }, labels_include_any: }", "path: ../a.SH", "{path: ../a.yml, display_name: 7}"):
+                     "{url: 'https://a.example.com/x', icon: , labels_include_any: }", "path: ../a.SH", "{path: ../a.yml, display_name: 7}"):
             self.assertEqual(self.faults("team", head + text), [], text)
         for text in ("url: ftp://a.example.com/x", "url: 7", "{url: 'https://a.example.com/x', self_service: 1}", "{path: ../a.sh, url: 'https://a.example.com/x'}", "{path: ../a.yml, icon: {path: x.png}}",
-                     "hash_sha256: abc", "{url: 'https://a.example.com/x', icon: x.png}", "path: ../a.txt", "{url: }", "{url: 'https://a.example.com/x', always_download: true}"):
+                     "hash_sha256: abc", "{url: 'https://a.example.com/x', icon: {}}", "{url: 'https://a.example.com/x', install_script: {path: }}", "{url: 'https://a.example.com/x', icon: x.png}", "path: ../a.txt", "{url: }", "{url: 'https://a.example.com/x', always_download: true}"):
             self.assertNotEqual(self.faults("team", head + text), [], text)
 
     def test_settings(self):
