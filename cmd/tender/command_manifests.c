@@ -41,10 +41,10 @@ int command_manifests(struct program *program)
     enum report_document document = program->command->document;
     int status = reconcile_run(&world, document == REPORT_SETTINGS ? RECONCILE_SETTINGS : RECONCILE_MANIFESTS,
                                program->command->name, &program->settings, arena, &desired, &report);
-    if (err_is_set(&report.failure) && desired.diagnostic_count == 0) {
+    if (err_is_set(&report.failure))
         output_error(&report.failure);
+    if (err_is_set(&report.failure) && desired.diagnostic_count == 0)
         return status;
-    }
     /* Settings that are wrong are told like every other mistake in a file. */
     if (document == REPORT_SETTINGS && desired.error_count > 0)
         document = REPORT_DIAGNOSTICS;

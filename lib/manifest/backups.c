@@ -57,6 +57,15 @@ static int apply(struct load *load, const struct map *by_key, struct backup *bac
     return 0;
 }
 
+static int complain(struct load *load, const struct backup_rule *rule, enum diagnostic_severity severity,
+                    const char *advice, const char *text, struct err *e)
+{
+    struct yaml_file *file;
+    return settings_reopen(load, &file, e) < 0
+               ? -1
+               : diagnose(load, severity, file, rule->place, advice, e, "%s", text);
+}
+
 /* A file with several packages: which of them would lie there? */
 static int check_single(struct load *load, const struct backup_rule *rule, struct err *e)
 {
@@ -64,38 +73,49 @@ static int check_single(struct load *load, const struct backup_rule *rule, struc
         rule->package_file == NULL ? NULL : map_get(&load->packages, rule->package_file);
     if (file == NULL || file->count < 2)
         return 0;
-    return diagnose(load, DIAGNOSTIC_ERROR, NULL, rule->place, "name the URL of the package that is meant", e,
-                    "%s has %zu packages: backup URLs by file are for a file with one", rule->package_file,
-                    file->count);
+    const char *text =
+        arena_printf(load->arena, e, "%s has %zu packages: backup URLs by file are for a file with one",
+                     rule->package_file, file->count);
+    return text == NULL
+               ? -1
+               : complain(load, rule, DIAGNOSTIC_ERROR, "name the URL of the package that is meant", text, e);
 }
 
-static int tell_unused(struct load *load, const struct backup_rule *rule, bool all_teams, struct err *e)
+/* `may_be_hidden`: the package may be one of those with a mistake. */
+static int tell_unused(struct load *load, const struct backup_rule *rule, bool all_teams, bool may_be_hidden,
+                       struct err *e)
 {
     char shown[URL_TEXT_BYTES];
     struct yaml_file file;
     struct file_problem problem = {.text = NULL};
-    if (rule->url != NULL)
-        return all_teams ? diagnose(load, DIAGNOSTIC_WARNING, NULL, rule->place, NULL, e,
-                                    "no package has the URL %s", url_redact(rule->url, shown, sizeof shown))
-                         : 0;
-    if (reference_read(load, rule->package_file, &file, &problem, e) < 0)
-        return -1;
     const char *advice = NULL;
+    const char *text;
+    if (rule->package_file != NULL && reference_read(load, rule->package_file, &file, &problem, e) < 0)
+        return -1;
     if (problem.text != NULL)
         return reference_advice(load, rule->package_file, &advice, e) < 0
                    ? -1
-                   : diagnose(load, DIAGNOSTIC_ERROR, NULL, rule->place, advice, e, "%s", problem.text);
-    return all_teams ? diagnose(load, DIAGNOSTIC_WARNING, NULL, rule->place, NULL, e,
-                                "no team has the package file %s", rule->package_file)
-                     : 0;
+                   : complain(load, rule, DIAGNOSTIC_ERROR, advice, problem.text, e);
+    if (!all_teams || (rule->url != NULL && may_be_hidden))
+        return 0;
+    if (rule->url != NULL)
+        text = arena_printf(load->arena, e, "no package has the URL %s",
+                            url_redact(rule->url, shown, sizeof shown));
+    else if (map_get(&load->packages, rule->package_file) != NULL)
+        return 0; /* a team names it, in an entry with a mistake */
+    else
+        text = arena_printf(load->arena, e, "no team has the package file %s", rule->package_file);
+    return text == NULL ? -1 : complain(load, rule, DIAGNOSTIC_WARNING, NULL, text, e);
 }
 
-int backups_apply(struct load *load, struct desired_team *teams, size_t count, bool all_teams, struct err *e)
+int backups_apply(struct load *load, struct desired_team *teams, size_t count, struct err *e)
 {
     const struct settings *settings = load->options->settings;
     struct map by_key = {.count = 0};
     if (settings == NULL || settings->backup_count == 0)
         return 0;
+    bool all_teams = settings_name_teams(load);
+    bool may_be_hidden = load->error_count > 0;
     struct backup *backups = arena_alloc_array(load->arena, settings->backup_count, sizeof *backups, e);
     if (backups == NULL)
         return -1;
@@ -111,7 +131,7 @@ int backups_apply(struct load *load, struct desired_team *teams, size_t count, b
                 return -1;
     for (size_t i = 0; i < settings->backup_count; i++)
         if (backups[i].is_used ? check_single(load, backups[i].rule, e) < 0
-                               : tell_unused(load, backups[i].rule, all_teams, e) < 0)
+                               : tell_unused(load, backups[i].rule, all_teams, may_be_hidden, e) < 0)
             return -1;
     return 0;
 }

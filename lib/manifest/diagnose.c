@@ -215,22 +215,22 @@ int diagnose_finish(struct load *load, struct desired *out, struct err *e)
     size_t errors = 0;
     if (load->finding_count == 0)
         return 0;
-    struct ordered *ordered = arena_alloc_array(load->arena, load->finding_count, sizeof *ordered, e);
+    struct ordered *ordered = arena_alloc_array(load->arena, total, sizeof *ordered, e);
     struct diagnostic *all = arena_alloc_array(load->arena, total, sizeof *all, e);
     if (ordered == NULL || all == NULL)
         return -1;
+    for (size_t i = 0; i < before; i++)
+        ordered[i] = (struct ordered){.diagnostic = out->diagnostics[i], .found = i};
     for (size_t i = 0; i < load->finding_count; i++) {
         struct finding *finding = &load->findings[i];
         if (trail_text(load, finding, &finding->diagnostic.trail, e) < 0)
             return -1;
-        ordered[i] = (struct ordered){.diagnostic = finding->diagnostic, .found = i};
+        ordered[before + i] = (struct ordered){.diagnostic = finding->diagnostic, .found = before + i};
         errors += finding->diagnostic.severity == DIAGNOSTIC_ERROR;
     }
-    qsort(ordered, load->finding_count, sizeof *ordered, compare_places);
-    if (before > 0)
-        memcpy(all, out->diagnostics, before * sizeof *all);
-    for (size_t i = 0; i < load->finding_count; i++)
-        all[before + i] = ordered[i].diagnostic;
+    qsort(ordered, total, sizeof *ordered, compare_places);
+    for (size_t i = 0; i < total; i++)
+        all[i] = ordered[i].diagnostic;
     out->diagnostics = all;
     out->diagnostic_count = total;
     out->error_count += errors;

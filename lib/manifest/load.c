@@ -3,7 +3,6 @@
 #include "manifest/load.h"
 #include "base/text.h"
 #include "manifest/schema.h"
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +104,23 @@ static int find_in(struct finder *finder, const char *base, bool deeper, struct 
     return 0;
 }
 
+/* A pattern of -f stands nowhere: it takes the file's place. */
+static int complain_of_pattern(struct load *load, size_t index, const char *reason, struct err *e)
+{
+    const char *pattern = load->options->files.items[index];
+    struct place place = settings_item_place(load, &load->options->files, "file", index);
+    struct yaml_file *file = NULL;
+    if (place.line == 0)
+        return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = pattern}, NULL, e, "%s",
+                        reason != NULL ? reason : "no file of the repository matches");
+    if (settings_reopen(load, &file, e) < 0)
+        return -1;
+    if (reason != NULL)
+        return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "\"files\": %s", reason);
+    return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "no file of the repository matches \"%s\"",
+                    pattern);
+}
+
 static int find_named(struct finder *finder, const struct string_list *patterns, struct err *e)
 {
     struct load *load = finder->load;
@@ -117,8 +133,7 @@ static int find_named(struct finder *finder, const struct string_list *patterns,
         if (pattern != NULL && reference_glob(load, pattern, &found, &reason, e) < 0)
             return -1;
         if (pattern == NULL || found.count == 0) {
-            if (diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = patterns->items[i]}, NULL, e,
-                         "%s", reason != NULL ? reason : "no file of the repository matches") < 0)
+            if (complain_of_pattern(load, i, reason, e) < 0)
                 return -1;
             continue;
         }
@@ -153,7 +168,8 @@ static int find_team_files(struct finder *finder, struct err *e)
         if (kept == 0 || strcmp(finder->paths[kept - 1], finder->paths[i]) != 0)
             finder->paths[kept++] = finder->paths[i];
     finder->count = kept;
-    if (options->files.is_set || finder->base_count > 0 || finder->has_bad_link)
+    bool is_in_doubt = options->settings != NULL && options->settings->selection_in_doubt;
+    if (options->files.is_set || finder->base_count > 0 || finder->has_bad_link || is_in_doubt)
         return 0;
     return diagnose(finder->load, DIAGNOSTIC_WARNING, NULL, (struct place){.file = NULL},
                     "name the files with -f, or the folder that holds teams/ with --subdir", e,
@@ -197,64 +213,6 @@ static int check_default_files(struct load *load, const struct finder *finder, s
     return 0;
 }
 
-static bool matches_any(const struct string_list *patterns, const char *name)
-{
-    for (size_t i = 0; i < patterns->count; i++)
-        if (fnmatch(patterns->items[i], name, 0) == 0)
-            return true;
-    return false;
-}
-
-/* A misspelt pattern would read as success. */
-static int check_patterns(struct load *load, const struct string_list *patterns, bool are_chosen,
-                          const struct team_source *sources, size_t count, struct err *e)
-{
-    const struct string_list *excluded = &load->options->exclude_teams;
-    for (size_t i = 0; patterns->is_set && i < patterns->count; i++) {
-        size_t matches = 0;
-        size_t left = 0;
-        for (size_t k = 0; k < count; k++) {
-            bool is_match = sources[k].name != NULL && fnmatch(patterns->items[i], sources[k].name, 0) == 0;
-            matches += is_match;
-            left += is_match && !(are_chosen && matches_any(excluded, sources[k].name));
-        }
-        if (left == 0 && diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = NULL}, NULL, e,
-                                  matches == 0 ? "no team's name matches \"%s\""
-                                               : "exclude_teams leaves out all of \"%s\"",
-                                  patterns->items[i]) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* One that is for nobody leaves its team to the general settings. */
-static int check_guards(struct load *load, const struct team_source *sources, size_t count, struct err *e)
-{
-    const struct settings *settings = load->options->settings;
-    for (size_t i = 0; settings != NULL && !load->options->files.is_set && i < settings->guard_count; i++) {
-        bool has_team = false;
-        for (size_t k = 0; k < count; k++)
-            has_team = has_team || (sources[k].name != NULL &&
-                                    fnmatch(settings->guards[i].team, sources[k].name, 0) == 0);
-        if (!has_team && diagnose(load, DIAGNOSTIC_WARNING, NULL, settings->guards[i].place, NULL, e,
-                                  "no team's name matches the guard \"%s\"", settings->guards[i].team) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static bool is_chosen(const struct load *load, const struct team_source *source)
-{
-    const struct manifest_options *options = load->options;
-    const char *name = source->name;
-    if (name == NULL)
-        return true;
-    if (load->chosen != NULL && map_get(load->chosen, source->file.path) == NULL)
-        return false;
-    return (!options->teams.is_set || matches_any(&options->teams, name)) &&
-           !matches_any(&options->exclude_teams, name);
-}
-
 static int open_teams(struct load *load, const struct finder *finder, struct team_source *sources,
                       struct err *e)
 {
@@ -265,15 +223,13 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
             return -1;
         if (sources[i].is_organisation && team_file_check_organisation(load, sources[i].root, e) < 0)
             return -1;
-        if (is_chosen(load, &sources[i]))
+        if (selection_takes(load, &sources[i]))
             continue;
         sources[i].is_left_out = true;
         load->finding_count = findings;
         load->error_count = errors;
     }
-    if (check_patterns(load, &load->options->teams, true, sources, finder->count, e) < 0 ||
-        check_patterns(load, &load->options->exclude_teams, false, sources, finder->count, e) < 0 ||
-        check_guards(load, sources, finder->count, e) < 0)
+    if (selection_check(load, sources, finder->count, e) < 0)
         return -1;
     return check_team_names(load, sources, finder->count, e);
 }
@@ -292,12 +248,6 @@ static int read_teams(struct load *load, struct team_source *sources, size_t cou
         out->team_count++;
     }
     return 0;
-}
-
-static bool takes_all(const struct manifest_options *options)
-{
-    return !options->files.is_set && !options->teams.is_set && options->exclude_teams.count == 0 &&
-           !options->changed.is_set;
 }
 
 /* Reads the teams only to know which files each of them refers to. */
@@ -342,7 +292,7 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
     if (sources == NULL || open_teams(&load, &finder, sources, e) < 0 ||
         read_teams(&load, sources, finder.count, &result, e) < 0 ||
         check_default_files(&load, &finder, e) < 0 ||
-        backups_apply(&load, result.teams, result.team_count, takes_all(options), e) < 0 ||
+        backups_apply(&load, result.teams, result.team_count, e) < 0 ||
         diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.secrets = load.secrets;

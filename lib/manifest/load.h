@@ -61,7 +61,7 @@ int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_f
 /* An ERR_MANIFEST that yaml_parse gave; other errors are passed on. */
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem,
                      struct err *e) MUST_CHECK;
-/* Sorts the diagnostics by file and line, and puts them behind those that `out` has. */
+/* Puts the diagnostics to those that `out` has, all sorted by file and line. */
 int diagnose_finish(struct load *load, struct desired *out, struct err *e) MUST_CHECK;
 /* A value as it may be shown in a message: the first line, URLs redacted. Returns out. */
 enum { SHOWN_BYTES = 256 };
@@ -145,8 +145,26 @@ int variables_expand(struct load *load, const struct yaml_node *scalar, const ch
 int variables_collect_secrets(struct load *load, const char *text, size_t length, struct place used_at,
                               struct err *e) MUST_CHECK;
 
-/* --- selection.c: which teams the changed paths belong to */
+/* --- settings_file.c: tender.yml, when the teams are read */
 
+/* Where the item of a list stands in tender.yml; line 0 if it comes from a flag or the environment. */
+struct place settings_item_place(const struct load *load, const struct string_list *list, const char *setting,
+                                 size_t index);
+/* The file again, for excerpts; NULL if it can't be read any more. */
+int settings_reopen(struct load *load, struct yaml_file **out, struct err *e) MUST_CHECK;
+/* Which teams' files there are is what tender.yml says (or the default): no flag and no variable says
+ * otherwise; and the same of which of them are read. With options->settings only. */
+bool settings_name_files(const struct load *load);
+bool settings_name_teams(const struct load *load);
+
+/* --- selection.c: which teams are read */
+
+struct team_source;
+/* By its name, and by --changed-since. */
+bool selection_takes(const struct load *load, const struct team_source *source);
+/* Patterns and guards that are for no team. */
+int selection_check(struct load *load, const struct team_source *sources, size_t count,
+                    struct err *e) MUST_CHECK;
 /* A file that what is being read refers to, whether it is there or not. */
 int selection_record(struct load *load, const char *path, struct err *e) MUST_CHECK;
 int selection_record_all(struct load *load, const struct file_list *files, struct err *e) MUST_CHECK;
@@ -162,10 +180,8 @@ int selection_choose(struct load *load, const struct selected_team *teams, size_
 
 /* --- backups.c */
 
-/* Lays tender.yml's `backup_urls` over the packages. `all_teams`: none was left out, so that a rule without a
- * package is told. */
-int backups_apply(struct load *load, struct desired_team *teams, size_t count, bool all_teams,
-                  struct err *e) MUST_CHECK;
+/* Lays tender.yml's `backup_urls` over the packages, and tells of those that none is there for. */
+int backups_apply(struct load *load, struct desired_team *teams, size_t count, struct err *e) MUST_CHECK;
 
 /* --- team_file.c, check.c */
 

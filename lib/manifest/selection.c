@@ -1,9 +1,111 @@
-/* --changed-since: while the teams are read, each file that one refers to is written down, through package
+/* Which teams are read: those whose names are wanted, and of them, with --changed-since, those that a change
+ * touches. For that, while the teams are read, each file that one refers to is written down, through package
  * files and symbolic links; then those of which one changed are chosen, and read again alone. */
 #include "base/text.h"
 #include "manifest/load.h"
 #include <fnmatch.h>
 #include <string.h>
+
+static bool matches_any(const struct string_list *patterns, const char *name)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        if (fnmatch(patterns->items[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+bool selection_takes(const struct load *load, const struct team_source *source)
+{
+    const struct manifest_options *options = load->options;
+    const char *name = source->name;
+    if (name == NULL)
+        return true;
+    if (load->chosen != NULL && map_get(load->chosen, source->file.path) == NULL)
+        return false;
+    return (!options->teams.is_set || matches_any(&options->teams, name)) &&
+           !matches_any(&options->exclude_teams, name);
+}
+
+/* "did you mean" the team's name that is nearest to a pattern; NULL if none is near. */
+static int nearest_team(struct load *load, const char *pattern, const struct team_source *sources,
+                        size_t count, const char **advice, struct err *e)
+{
+    const char **names = arena_alloc_array(load->arena, count, sizeof *names, e);
+    size_t named = 0;
+    *advice = NULL;
+    if (names == NULL)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (sources[i].name != NULL)
+            names[named++] = sources[i].name;
+    const char *nearest = text_nearest(pattern, names, named);
+    if (nearest == NULL)
+        return 0;
+    *advice = arena_printf(load->arena, e, "did you mean \"%s\"?", nearest);
+    return *advice == NULL ? -1 : 0;
+}
+
+/* A misspelt pattern would read as success. */
+static int check_patterns(struct load *load, const struct string_list *patterns, const char *setting,
+                          const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct string_list *excluded = &load->options->exclude_teams;
+    for (size_t i = 0; patterns->is_set && i < patterns->count; i++) {
+        const char *pattern = patterns->items[i];
+        const char *advice = NULL;
+        size_t matches = 0;
+        size_t left = 0;
+        for (size_t k = 0; k < count; k++) {
+            bool is_match = sources[k].name != NULL && fnmatch(pattern, sources[k].name, 0) == 0;
+            matches += is_match;
+            left += is_match && (patterns == excluded || !matches_any(excluded, sources[k].name));
+        }
+        if (left > 0)
+            continue;
+        struct place place = settings_item_place(load, patterns, setting, i);
+        struct yaml_file *file = NULL;
+        if ((place.line > 0 && settings_reopen(load, &file, e) < 0) ||
+            (matches == 0 && nearest_team(load, pattern, sources, count, &advice, e) < 0) ||
+            diagnose(load, DIAGNOSTIC_ERROR, file, place, advice, e,
+                     matches == 0 ? "no team's name matches \"%s\""
+                                  : "exclude_teams leaves out all of \"%s\"",
+                     pattern) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One that is for nobody leaves its team to the general settings. */
+static int check_guards(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct settings *settings = load->options->settings;
+    for (size_t i = 0; i < settings->guard_count; i++) {
+        const struct guard_rule *guard = &settings->guards[i];
+        const char *advice = NULL;
+        struct yaml_file *file = NULL;
+        bool has_team = false;
+        for (size_t k = 0; k < count; k++)
+            has_team = has_team || (sources[k].name != NULL && fnmatch(guard->team, sources[k].name, 0) == 0);
+        if (!has_team && (settings_reopen(load, &file, e) < 0 ||
+                          nearest_team(load, guard->team, sources, count, &advice, e) < 0 ||
+                          diagnose(load, DIAGNOSTIC_WARNING, file, guard->place, advice, e,
+                                   "no team's name matches the guard \"%s\"", guard->team) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+int selection_check(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct manifest_options *options = load->options;
+    const struct settings *settings = options->settings;
+    if (settings != NULL && settings->selection_in_doubt)
+        return 0;
+    if (check_patterns(load, &options->teams, "team", sources, count, e) < 0 ||
+        check_patterns(load, &options->exclude_teams, "exclude-team", sources, count, e) < 0)
+        return -1;
+    return settings != NULL && settings_name_files(load) ? check_guards(load, sources, count, e) : 0;
+}
 
 static char present[] = "present"; /* the value of a map that is only asked whether it has a key */
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char file_name[] = "tender.yml";
 enum { NAMES_MAX = 128, RULE_TEXTS_MAX = 16 };
 
 /* "retry-initial" as it stands in the file: "retry_initial"; "file", which is a list, as "files". */
@@ -29,6 +28,12 @@ const struct setting *settings_find_key(const char *key)
     return NULL;
 }
 
+/* Whether it tells which teams are read. */
+static bool is_about_selection(const char *key)
+{
+    return strcmp(key, "files") == 0 || strcmp(key, "teams") == 0 || strcmp(key, "exclude_teams") == 0;
+}
+
 int settings_unknown_key(struct settings_reader *reader, const struct yaml_node *key,
                          const struct settings_rules *rules, struct err *e)
 {
@@ -49,6 +54,7 @@ int settings_unknown_key(struct settings_reader *reader, const struct yaml_node 
         candidates[count++] = settings_rules_table[i].key;
     const char *nearest = key->kind == YAML_SCALAR ? text_nearest(key->text, candidates, count) : NULL;
     diagnose_value(key, shown);
+    reader->settings->selection_in_doubt |= rules == NULL && nearest != NULL && is_about_selection(nearest);
     if (nearest != NULL)
         return diagnose_error(reader->load, key, NULL, e, "unknown setting \"%s\": did you mean \"%s\"?",
                               shown, nearest);
@@ -65,7 +71,8 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
     char key[SETTINGS_KEY_BYTES];
     settings_key_of(setting, key);
     if (node->kind != YAML_SCALAR)
-        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be a single value, not %s", key,
+        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be %s, not %s", key,
+                              setting->type == SETTING_LIST ? "a list of texts" : "a single value",
                               yaml_kind_text(node));
     if (variables_expand(reader->load, node, &text, e) < 0)
         return -1;
@@ -78,6 +85,42 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
     return diagnose_error(reader->load, node, NULL, e, "%s", problem.text);
 }
 
+/* A list, or a single item of one. */
+static int set_list(struct settings_reader *reader, struct settings *settings, const struct setting *setting,
+                    const struct yaml_node *value, struct err *e)
+{
+    struct string_list *list = (struct string_list *)((char *)settings + setting->offset);
+    bool is_single = value->kind != YAML_SEQUENCE;
+    size_t count = is_single ? 1 : value->count;
+    size_t errors = reader->load->error_count;
+    char key[SETTINGS_KEY_BYTES];
+    settings_key_of(setting, key);
+    struct place *places = arena_alloc_array(reader->load->arena, list->count + count, sizeof *places, e);
+    if (places == NULL)
+        return -1;
+    list->is_set = true; /* an empty list is one that was given, too */
+    for (size_t i = 0; i < count; i++) {
+        const struct yaml_node *item = is_single ? value : value->items[i];
+        size_t before = list->count;
+        bool is_text = item->kind == YAML_SCALAR && !yaml_is_null(item);
+        int result = is_text || is_single ? settings_set_one(reader, settings, setting, item, e)
+                                          : diagnose_error(reader->load, item, NULL, e,
+                                                           "an item of \"%s\" must be a text, not %s", key,
+                                                           yaml_kind_text(item));
+        if (result < 0)
+            return -1;
+        if (list->count > before)
+            places[before] = yaml_place(item);
+    }
+    settings->origins[setting - settings_table].items = places;
+    if (reader->load->error_count == errors)
+        return 0;
+    /* Half a list says something else than the whole: of what is allowed, or wanted. */
+    reader->settings->selection_in_doubt |= is_about_selection(key);
+    *list = (struct string_list){.is_set = false};
+    return 0;
+}
+
 static int set_value(struct settings_reader *reader, const struct setting *setting,
                      const struct yaml_pair *pair, struct err *e)
 {
@@ -85,15 +128,11 @@ static int set_value(struct settings_reader *reader, const struct setting *setti
     struct settings checked_only = *reader->settings;
     bool is_taken = !reader->already_set(reader->context, setting->name);
     struct settings *settings = is_taken ? reader->settings : &checked_only;
-    settings->origins[setting - settings_table] = (struct setting_origin){ORIGIN_FILE, pair->key->line};
-    if (setting->type != SETTING_LIST || value->kind != YAML_SEQUENCE)
-        return settings_set_one(reader, settings, setting, value, e);
-    /* An empty list is one that was given, too. */
-    ((struct string_list *)((char *)settings + setting->offset))->is_set = true;
-    for (size_t i = 0; i < value->count; i++)
-        if (settings_set_one(reader, settings, setting, value->items[i], e) < 0)
-            return -1;
-    return 0;
+    struct setting_origin *origin = &settings->origins[setting - settings_table];
+    *origin = (struct setting_origin){.kind = ORIGIN_FILE, .line = pair->key->line};
+    if (setting->type == SETTING_LIST)
+        return set_list(reader, settings, setting, value, e);
+    return settings_set_one(reader, settings, setting, value, e);
 }
 
 int settings_second_time(struct settings_reader *reader, const struct yaml_node *key,
@@ -131,6 +170,50 @@ int settings_read_text(struct settings_reader *reader, const struct yaml_node *n
     return 0;
 }
 
+static const struct setting_origin *origin_of(const struct settings *settings, const char *name)
+{
+    return &settings->origins[settings_find(name) - settings_table];
+}
+
+struct place settings_item_place(const struct load *load, const struct string_list *list, const char *setting,
+                                 size_t index)
+{
+    static const struct place nowhere = {.file = NULL};
+    const struct settings *settings = load->options->settings;
+    if (settings == NULL || index >= list->count)
+        return nowhere;
+    const struct setting_origin *origin = origin_of(settings, setting);
+    return origin->kind == ORIGIN_FILE && origin->items != NULL ? origin->items[index] : nowhere;
+}
+
+bool settings_name_files(const struct load *load)
+{
+    const struct settings *settings = load->options->settings;
+    return !settings->selection_in_doubt &&
+           (!load->options->files.is_set || origin_of(settings, "file")->kind == ORIGIN_FILE);
+}
+
+bool settings_name_teams(const struct load *load)
+{
+    const struct manifest_options *options = load->options;
+    const struct settings *settings = options->settings;
+    return settings_name_files(load) && !options->changed.is_set &&
+           (!options->teams.is_set || origin_of(settings, "team")->kind == ORIGIN_FILE) &&
+           (options->exclude_teams.count == 0 || origin_of(settings, "exclude-team")->kind == ORIGIN_FILE);
+}
+
+int settings_reopen(struct load *load, struct yaml_file **out, struct err *e)
+{
+    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
+    struct file_problem unreadable;
+    size_t files = load->file_count;
+    if (file == NULL || reference_read(load, SETTINGS_FILE, file, &unreadable, e) < 0)
+        return -1;
+    load->file_count = files; /* it was counted */
+    *out = unreadable.text == NULL ? file : NULL;
+    return 0;
+}
+
 static const struct settings_rules *find_rules(const char *key)
 {
     for (size_t i = 0; i < settings_rules_count; i++)
@@ -142,27 +225,30 @@ static const struct settings_rules *find_rules(const char *key)
 static int read_pair(struct settings_reader *reader, const struct yaml_node *root, size_t at, struct err *e)
 {
     const struct yaml_node *key = root->pairs[at].key;
-    if (key->kind != YAML_SCALAR)
-        return settings_unknown_key(reader, key, NULL, e);
     const struct yaml_node *first = settings_earlier_key(root, at);
-    if (first != NULL)
-        return settings_second_time(reader, key, first, e);
-    if (find_rules(key->text) != NULL)
-        return 0; /* when the general settings are known */
-    const struct setting *setting = settings_find_key(key->text);
-    if (setting == NULL)
+    const struct setting *setting = key->kind == YAML_SCALAR ? settings_find_key(key->text) : NULL;
+    bool is_rules = key->kind == YAML_SCALAR && find_rules(key->text) != NULL;
+    if (setting == NULL && !is_rules)
         return settings_unknown_key(reader, key, NULL, e);
+    if (first != NULL) {
+        reader->settings->selection_in_doubt |= is_about_selection(key->text);
+        return settings_second_time(reader, key, first, e);
+    }
+    if (is_rules)
+        return 0; /* when the general settings are known */
     if (!setting->in_file)
         return diagnose_error(reader->load, key, NULL, e, "\"%s\" can't be set in %s: use %s or --%s",
-                              key->text, file_name, setting->environment, setting->name);
+                              key->text, SETTINGS_FILE, setting->environment, setting->name);
     return yaml_is_null(root->pairs[at].value) ? 0 : set_value(reader, setting, &root->pairs[at], e);
 }
 
 static int read_root(struct settings_reader *reader, const struct yaml_node *root, struct err *e)
 {
-    if (root->kind != YAML_MAPPING)
-        return diagnose_error(reader->load, root, NULL, e, "%s must be a mapping, not %s", file_name,
+    if (root->kind != YAML_MAPPING) {
+        reader->settings->selection_in_doubt = true;
+        return diagnose_error(reader->load, root, NULL, e, "%s must be a mapping, not %s", SETTINGS_FILE,
                               yaml_kind_text(root));
+    }
     for (size_t i = 0; i < root->count; i++)
         if (read_pair(reader, root, i, e) < 0)
             return -1;
@@ -174,6 +260,29 @@ static int read_root(struct settings_reader *reader, const struct yaml_node *roo
     return 0;
 }
 
+/* `root` is NULL where there is nothing to read; what is wrong is told. */
+static int open_file(struct settings_reader *reader, const struct yaml_node **root, struct err *e)
+{
+    struct load *load = reader->load;
+    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
+    struct file_problem unreadable;
+    struct err problem = {.class = ERR_NONE};
+    *root = NULL;
+    if (file == NULL || reference_read(load, SETTINGS_FILE, file, &unreadable, e) < 0 ||
+        settings_check_places(reader, !unreadable.is_missing, e) < 0)
+        return -1;
+    if (unreadable.is_missing)
+        return 0;
+    if (unreadable.text == NULL && yaml_parse(file, load->arena, root, &problem) == 0)
+        return 0;
+    *root = NULL;
+    reader->settings->selection_in_doubt = true;
+    if (unreadable.text == NULL)
+        return diagnose_problem(load, file, &problem, e);
+    return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = SETTINGS_FILE}, NULL, e, "%s",
+                    unreadable.text);
+}
+
 int manifest_load_settings(const struct manifest_source *source, const struct manifest_options *options,
                            bool (*already_set)(void *context, const char *name), void *already_set_context,
                            struct settings *settings, struct arena *arena, struct desired *out, struct err *e)
@@ -183,25 +292,9 @@ int manifest_load_settings(const struct manifest_source *source, const struct ma
     struct desired result = *out;
     struct settings_reader reader = {
         .load = &load, .already_set = already_set, .context = already_set_context, .settings = &changed};
-    struct yaml_file *file = arena_alloc(arena, sizeof *file, e);
-    const struct yaml_node *root = NULL;
-    struct file_problem unreadable;
-    struct err problem = {.class = ERR_NONE};
-    if (file == NULL || reference_read(&load, file_name, file, &unreadable, e) < 0)
-        return -1;
-    if (unreadable.is_missing)
-        return 0;
-    if (unreadable.text != NULL) {
-        if (diagnose(&load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = file_name}, NULL, e, "%s",
-                     unreadable.text) < 0)
-            return -1;
-    } else if (yaml_parse(file, arena, &root, &problem) < 0) {
-        if (diagnose_problem(&load, file, &problem, e) < 0)
-            return -1;
-    } else if (root != NULL && read_root(&reader, root, e) < 0) {
-        return -1;
-    }
-    if (diagnose_finish(&load, &result, e) < 0)
+    const struct yaml_node *root;
+    if (open_file(&reader, &root, e) < 0 || (root != NULL && read_root(&reader, root, e) < 0) ||
+        diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.file_count += load.file_count;
     *settings = changed;

@@ -6,6 +6,7 @@
 #include "manifest/load.h"
 
 enum { SETTINGS_KEY_BYTES = 64 };
+#define SETTINGS_FILE "tender.yml"
 
 struct settings_reader {
     struct load *load;
@@ -65,6 +66,9 @@ int settings_read_backups(struct settings_reader *reader, const struct yaml_node
                           struct err *e) MUST_CHECK;
 int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value,
                          struct err *e) MUST_CHECK;
+/* settings_places.c: complains of files that are meant as tender.yml and are not read. `is_there`: there is
+ * one that is. */
+int settings_check_places(struct settings_reader *reader, bool is_there, struct err *e) MUST_CHECK;
 /* The pairs of a rule that is a mapping: texts go to `targets` (as many as `rules` has), settings to
  * `settings`. */
 int settings_read_rule(struct settings_reader *reader, const struct yaml_node *mapping,

@@ -74,7 +74,8 @@ static int read_rule_pair(struct settings_reader *reader, const struct yaml_node
     const struct setting *setting = settings_find_key(key->text);
     if (setting == NULL || !setting->in_file || !rules->takes(setting))
         return settings_unknown_key(reader, key, rules, e);
-    settings->origins[setting - settings_table] = (struct setting_origin){ORIGIN_FILE, key->line};
+    settings->origins[setting - settings_table] =
+        (struct setting_origin){.kind = ORIGIN_FILE, .line = key->line};
     return yaml_is_null(value) ? 0 : settings_set_one(reader, settings, setting, value, e);
 }
 

@@ -84,7 +84,8 @@ struct limits {
 enum setting_origin_kind { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
 struct setting_origin {
     enum setting_origin_kind kind;
-    int line; /* in tender.yml */
+    int line;                  /* in tender.yml */
+    const struct place *items; /* of a list there: where each item stands; else NULL */
 };
 enum { SETTINGS_MOST = 128 };
 
@@ -143,6 +144,9 @@ struct settings {
     const char *format;      /* "text", "json", … */
     const char *color;       /* "auto", "always", "never" */
     bool detailed_exitcode;
+    /* tender.yml has a mistake that may concern `files`, `teams` or `exclude_teams`: nothing is applied, and
+     * what hangs on them is not judged. */
+    bool selection_in_doubt;
     /* Where each setting of the table comes from, by its index. */
     struct setting_origin origins[SETTINGS_MOST];
 };

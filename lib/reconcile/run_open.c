@@ -85,6 +85,18 @@ static void set_deadline(struct run *run, int64_t started_ms)
             started_ms + limit - (margin < LONGEST_MARGIN_MS ? margin : LONGEST_MARGIN_MS);
 }
 
+/* With settings that nobody meant nothing is done; the manifests were read to tell their mistakes in the same
+ * pass. */
+static int refuse_all(struct run *run, struct err *e)
+{
+    for (size_t i = 0; i < run->desired->team_count; i++)
+        run->desired->teams[i].is_invalid = true;
+    return run->until == RECONCILE_MANIFESTS ? 0
+                                             : err_set(e, ERR_CONFIG,
+                                                       "there are mistakes in the settings (tender.yml): "
+                                                       "nothing is done until they are mended");
+}
+
 int run_read_manifests(struct run *run, struct err *e)
 {
     const struct clock *clock = run->world->clock;
@@ -104,8 +116,7 @@ int run_read_manifests(struct run *run, struct err *e)
     if (manifest_load_settings(&run->source, &options, run->world->setting_is_given,
                                run->world->setting_context, run->settings, run->arena, run->desired, e) < 0)
         return -1;
-    if (run->desired->error_count > 0)
-        return err_set(e, ERR_CONFIG, "tender.yml has errors; nothing is done until they are mended");
+    bool are_settings_broken = run->desired->error_count > 0;
     if (run->until == RECONCILE_SETTINGS)
         return 0;
     options.files = run->settings->files;
@@ -119,6 +130,8 @@ int run_read_manifests(struct run *run, struct err *e)
     if (manifest_load(&run->source, &options, run->arena, run->desired, e) < 0)
         return -1;
     run->desired->revision = run->report->revision;
+    if (are_settings_broken)
+        return refuse_all(run, e);
     if (since != NULL)
         log_info(run->world->log, "selection", "%zu team%s of the repository differ%s from %s",
                  run->desired->team_count, run->desired->team_count == 1 ? "" : "s",

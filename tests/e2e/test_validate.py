@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from support import DONE, MANIFESTS, PARTIAL, USAGE, EndToEnd, sha256_of
+from support import DONE, FAILED, MANIFESTS, PARTIAL, USAGE, EndToEnd, sha256_of
 
 BROKEN = "name: Servers\nsoftware:\n  packages:\n    - ulr: https://a.example.com/a.deb\n    - url: https://a.example.com/b.deb\n      labels_include_any: []\n"
 
@@ -145,6 +145,47 @@ class Config(EndToEnd):
         self.assert_status(result, MANIFESTS)
         self.assertIn("did you mean \"parallel\"?", result.stdout)
         self.assert_status(world.tender("config", TENDER_DIR=None), DONE)
+
+
+class BrokenSettings(EndToEnd):
+    """With settings that nobody meant nothing is done; what else is wrong is told all the same."""
+
+    def check(self, text):
+        world = self.here
+        world.write("teams/servers.yml", BROKEN)
+        result = world.tender("validate")
+        self.assert_status(result, MANIFESTS)
+        self.assertIn(text, result.stdout)
+        self.assertIn("teams/servers.yml:4:7: error: unknown key \"ulr\"", result.stdout)
+        self.assertEqual(result.stderr, "")
+        for command in ("plan", "apply", "fetch"):
+            result = world.tender(command)
+            self.assert_status(result, FAILED)
+            self.assertIn(text, result.stdout)
+            self.assertIn("unknown key \"ulr\"", result.stdout)
+            self.assertIn("nothing is done until they are mended", result.stdout + result.stderr)
+        self.assertEqual(world.requests(), [])
+
+    def setUp(self):
+        self.here = self.world()
+        self.here.team("Workstations", "/alpha_1.0_amd64.deb")
+
+    def test_unknown_key(self):
+        self.here.write("tender.yml", "prun: false\n")
+        self.check("did you mean \"prune\"?")
+
+    def test_no_yaml(self):
+        self.here.write("tender.yml", "teams: [Workstations\n")
+        self.check("is not closed")
+
+    def test_wrong_suffix(self):
+        self.here.write("tender.yaml", "exclude_teams: [Workstations]\n")
+        self.check("tender.yaml: error: this file is not read")
+
+    def test_in_the_folder_of_the_teams(self):
+        self.here.write("part/tender.yml", "exclude_teams: [Workstations]\n")
+        self.here.write("part/teams/kiosks.yml", "name: Kiosks\n")
+        self.check("part/tender.yml: error: this file is not read")
 
 
 class Rules(EndToEnd):

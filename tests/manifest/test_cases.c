@@ -58,6 +58,7 @@ static int run(struct archive *archive, struct buf *out, size_t *diagnostics, st
     if (arena == NULL || settings_init(&settings, e) < 0 ||
         manifest_load_settings(&source, &options, none_is_set, NULL, &settings, arena, &desired, e) < 0)
         return -1;
+    options.files = settings.files;
     options.teams = settings.teams;
     options.exclude_teams = settings.exclude_teams;
     options.settings = &settings;

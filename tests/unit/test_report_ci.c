@@ -257,7 +257,8 @@ static struct settings full_settings(void)
     settings.backup_count = 2;
     settings.guards = &guard;
     settings.guard_count = 1;
-    settings.origins[settings_find("parallel") - settings_table] = (struct setting_origin){ORIGIN_FILE, 4};
+    settings.origins[settings_find("parallel") - settings_table] =
+        (struct setting_origin){.kind = ORIGIN_FILE, .line = 4};
     settings.origins[settings_find("fleet-token") - settings_table].kind = ORIGIN_ENVIRONMENT;
     settings.origins[settings_find("prune") - settings_table].kind = ORIGIN_FLAG;
     return settings;
