@@ -5,14 +5,20 @@
 #include "fetch/fetch.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OLD_PARTIAL_SECONDS = 7 * 24 * 3600, OLD_TEMPORARY_SECONDS = 3600 };
+enum {
+    OLD_PARTIAL_SECONDS = 7 * 24 * 3600,
+    OLD_TEMPORARY_SECONDS = 3600,
+    LONGEST_USE_SECONDS = 24 * 3600 /* what another process may still have in hand */
+};
 
 struct entry {
     struct timespec used;
@@ -134,28 +140,66 @@ static bool is_in_use(const char *sha256, const char *const *in_use, size_t in_u
     return false;
 }
 
+/* Locked in the given way; -1: it can't be. */
+static int lock_cache(const char *cache_dir, int how)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/lock", cache_dir) >= (int)sizeof path)
+        return -1;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file >= 0 && flock(file, how) == 0)
+        return file;
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
+int fetch_hold_cache(const char *cache_dir)
+{
+    struct err ignored;
+    err_init(&ignored);
+    if (folder_make(cache_dir, &ignored) < 0)
+        return -1;
+    return lock_cache(cache_dir, LOCK_SH);
+}
+
+static void remove_unused(const char *cache_dir, struct entry_list *list, uint64_t max_bytes,
+                          const char *const *in_use, size_t in_use_count, time_t used_before,
+                          const struct log *log)
+{
+    char size[TEXT_SIZE_BYTES];
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_use);
+    for (size_t i = 0; i < list->count && max_bytes > 0 && list->bytes > max_bytes; i++) {
+        const struct entry *entry = &list->items[i];
+        if (is_in_use(entry->sha256, in_use, in_use_count))
+            continue;
+        if (entry->used.tv_sec > used_before) {
+            log_info(log, "prune", "another process works with the cache; it stays above its limit for now");
+            return;
+        }
+        cache_remove(cache_dir, entry->sha256);
+        list->bytes -= entry->bytes;
+        log_info(log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
+                 text_size(entry->bytes, size));
+    }
+}
+
 int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
                       size_t in_use_count, const struct log *log, struct err *e)
 {
-    char folder[PATH_MAX], size[TEXT_SIZE_BYTES];
+    char folder[PATH_MAX];
     struct entry_list list = {0};
+    CLEANUP(file_close_cleanup) int lock = lock_cache(cache_dir, LOCK_EX | LOCK_NB);
+    time_t used_before = lock >= 0 ? (time_t)INT64_MAX : time(NULL) - LONGEST_USE_SECONDS;
     if (snprintf(folder, sizeof folder, "%s/partial", cache_dir) >= (int)sizeof folder)
         return err_set(e, ERR_SYSTEM, "path too long: %s", cache_dir);
     if (each_name(folder, drop_old_partial, (void *)(uintptr_t)log, e) < 0)
         return -1;
     snprintf(folder, sizeof folder, "%s/sha256", cache_dir);
     int result = each_name(folder, add_folder, &list, e);
-    if (result == 0 && list.count > 0)
-        qsort(list.items, list.count, sizeof *list.items, compare_use);
-    for (size_t i = 0; result == 0 && i < list.count && max_bytes > 0 && list.bytes > max_bytes; i++) {
-        const struct entry *entry = &list.items[i];
-        if (is_in_use(entry->sha256, in_use, in_use_count))
-            continue;
-        cache_remove(cache_dir, entry->sha256);
-        list.bytes -= entry->bytes;
-        log_info(log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
-                 text_size(entry->bytes, size));
-    }
+    if (result == 0)
+        remove_unused(cache_dir, &list, max_bytes, in_use, in_use_count, used_before, log);
     free(list.items);
     return result;
 }

@@ -60,8 +60,12 @@ int fetch_run(const struct fetch_options *options, const struct package_request 
 int fetch_store(const struct fetch_options *options, const void *bytes, size_t length, const char *file_name,
                 struct arena *arena, struct package *out, struct err *e) MUST_CHECK;
 
+/* Tells other processes, until the file is closed, that somebody works with this cache's packages. -1: it
+ * can't be told. Waits for a pruning that is under way. */
+int fetch_hold_cache(const char *cache_dir);
 /* Removes what no manifest names any more, oldest use first, until the cache fits `max_bytes`; digests in
- * `in_use` stay. Old partials go too. */
+ * `in_use` stay, and while another process holds the cache, what was used within a day. Old partials go
+ * too. The caller's own hold is given up before. */
 int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
                       size_t in_use_count, const struct log *log, struct err *e) MUST_CHECK;
 

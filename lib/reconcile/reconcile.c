@@ -48,9 +48,7 @@ static int reconcile(struct run *run, struct err *e)
     }
     if (run_fetch(run, e) < 0 || run_plan(run, e) < 0)
         return -1;
-    if (run->until == RECONCILE_FETCH)
-        return run_describe(run, e);
-    int result = run_deliver(run, e);
+    int result = run->until == RECONCILE_FETCH ? run_describe(run, e) : run_deliver(run, e);
     run_prune_cache(run);
     return result;
 }
@@ -124,6 +122,7 @@ int reconcile_run(const struct reconcile_world *world, enum reconcile_until unti
         .report = report,
         .desired = desired,
         .observed = {.server_version = "", .role = ""},
+        .cache_hold = -1,
     };
     describe_run(&run, command);
     struct err e;

@@ -28,21 +28,30 @@ struct run {
     struct observed observed;
     struct state *state; /* NULL: none could be opened; the run does without */
     struct memory memory;
-    struct memory_sink sink;
+    struct memory_sink sink; /* of what deliver learns */
+    size_t learned_count, learned_capacity;
+    struct remembered_validator *learned; /* by the downloads, and not written yet */
+    int64_t learned_saved_ms;
+    int cache_hold; /* -1: none */
     struct plan_options plan_options;
     struct known_package *known;
     size_t known_count;
     struct plan plan;
 };
 
-/* run_open.c: settings, repository, connections, memory */
+/* run_open.c: settings, repository, connections */
 int run_read_manifests(struct run *run, struct err *e) MUST_CHECK;
 int run_open_connections(struct run *run, struct err *e) MUST_CHECK;
-void run_open_memory(struct run *run);
 int run_observe(struct run *run, struct err *e) MUST_CHECK;
 /* For `fetch`: as if Fleet had every team, and nothing in it. */
 int run_observe_nothing(struct run *run, struct err *e) MUST_CHECK;
 void run_done(struct run *run);
+
+/* run_memory.c */
+void run_open_memory(struct run *run);
+/* Where the fetch stage tells what it learns; run_save_learned() writes it. */
+struct memory_sink run_learning_sink(struct run *run);
+void run_save_learned(struct run *run);
 
 /* run_stages.c: plan, fetch, deliver */
 int run_plan(struct run *run, struct err *e) MUST_CHECK;
@@ -50,7 +59,8 @@ int run_probe(struct run *run, struct err *e) MUST_CHECK;
 int run_fetch(struct run *run, struct err *e) MUST_CHECK;
 int run_deliver(struct run *run, struct err *e) MUST_CHECK;
 int run_describe(struct run *run, struct err *e) MUST_CHECK;
-void run_prune_cache(struct run *run);
+void run_prune_cache(struct run *run); /* gives up the hold of the cache */
+void run_release_cache(struct run *run);
 
 /* The cache's folder: settings' or state_dir/cache. In the arena. */
 const char *run_cache_dir(struct run *run, struct err *e) MUST_CHECK;

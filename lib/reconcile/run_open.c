@@ -204,24 +204,6 @@ int run_open_connections(struct run *run, struct err *e)
     return run->fleet == NULL ? -1 : 0;
 }
 
-void run_open_memory(struct run *run)
-{
-    struct err e;
-    err_init(&e);
-    const char *fleet_url = run->settings->fleet_url != NULL ? run->settings->fleet_url : "";
-    run->state =
-        state_open(run->settings->state_dir, fleet_url, run->until != RECONCILE_APPLY, run->world->log, &e);
-    if (run->state == NULL || state_load(run->state, run->arena, &run->memory, &e) < 0) {
-        log_warning(run->world->log, "state", "no memory of former runs: %s", e.text);
-        state_close(run->state);
-        run->state = NULL;
-        run->memory = (struct memory){0};
-        return;
-    }
-    if (run->until == RECONCILE_APPLY)
-        run->sink = state_sink(run->state);
-}
-
 /* Set-up experience flags cost a request per team: asked only where a wish names them or something may be
  * removed. */
 static bool needs_setup_experience(const struct run *run, const struct desired_team *team)
@@ -337,6 +319,7 @@ int run_observe_nothing(struct run *run, struct err *e)
 
 void run_done(struct run *run)
 {
+    run_release_cache(run);
     state_close(run->state);
     fleet_free(run->fleet);
     http_free(run->api_http);

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "reconcile/run.h"
 #include <string.h>
+#include <unistd.h>
 
 const char *run_cache_dir(struct run *run, struct err *e)
 {
@@ -28,7 +29,8 @@ int run_plan(struct run *run, struct err *e)
     return plan_build(&input, run->arena, &run->plan, e);
 }
 
-static int make_fetch_options(struct run *run, struct fetch_options *out, struct err *e)
+static int make_fetch_options(struct run *run, const struct memory_sink *learning, struct fetch_options *out,
+                              struct err *e)
 {
     const char *cache_dir = run_cache_dir(run, e);
     if (cache_dir == NULL)
@@ -41,7 +43,7 @@ static int make_fetch_options(struct run *run, struct fetch_options *out, struct
         .clock = run->world->clock,
         .jitter = run->world->jitter,
         .log = run->world->log,
-        .memory = &run->sink,
+        .memory = learning,
         .deadline_monotonic_ms = run->deadline_monotonic_ms,
         .progress = run->world->progress,
         .progress_context = run->world->progress_context,
@@ -94,7 +96,8 @@ static int fetch(struct run *run, bool probe_only, struct err *e)
 {
     struct fetch_options options;
     struct plan_fetches fetches = {0};
-    if (make_fetch_options(run, &options, e) < 0 ||
+    const struct memory_sink learning = run_learning_sink(run);
+    if (make_fetch_options(run, &learning, &options, e) < 0 ||
         plan_fetches(&run->plan, &run->memory, probe_only, run->arena, &fetches, e) < 0)
         return -1;
     struct package *packages = arena_alloc_array(run->arena, fetches.count, sizeof *packages, e);
@@ -121,12 +124,12 @@ int run_probe(struct run *run, struct err *e)
 
 int run_fetch(struct run *run, struct err *e)
 {
+    const char *cache_dir = run_cache_dir(run, e);
+    if (cache_dir == NULL)
+        return -1;
+    run->cache_hold = fetch_hold_cache(cache_dir);
     int result = fetch(run, false, e);
-    struct err ignored;
-    err_init(&ignored);
-    if (run->state != NULL && run->until == RECONCILE_APPLY && state_commit(run->state, &ignored) < 0)
-        log_warning(run->world->log, "state", "what the downloads taught could not be saved: %s",
-                    ignored.text);
+    run_save_learned(run);
     return result;
 }
 
@@ -187,26 +190,51 @@ int run_describe(struct run *run, struct err *e)
     return 0;
 }
 
+/* The digest of what an item's URL held last, where a download of now failed: it is what comes back. */
+static const char *last_digest(const struct run *run, const struct software_item *wish)
+{
+    const struct remembered_validator *last =
+        wish == NULL || wish->url == NULL ? NULL : memory_find_validator(&run->memory, wish->url);
+    return last == NULL ? NULL : last->sha256;
+}
+
+static size_t gather_in_use(const struct run *run, const char **in_use)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->plan.team_count; i++)
+        for (size_t k = 0; k < run->plan.teams[i].item_count; k++) {
+            const struct plan_item *item = &run->plan.teams[i].items[k];
+            const char *last = last_digest(run, item->wish);
+            if (item->sha256 != NULL)
+                in_use[count++] = item->sha256;
+            if (last != NULL)
+                in_use[count++] = last;
+        }
+    for (size_t i = 0; i < run->known_count; i++)
+        if (run->known[i].package->sha256 != NULL)
+            in_use[count++] = run->known[i].package->sha256;
+    return count;
+}
+
+void run_release_cache(struct run *run)
+{
+    if (run->cache_hold >= 0)
+        close(run->cache_hold);
+    run->cache_hold = -1;
+}
+
 /* In use is what a manifest names, and what this run touched. */
 void run_prune_cache(struct run *run)
 {
     struct err e;
     err_init(&e);
-    size_t most = count_items(&run->plan) + run->known_count;
+    run_release_cache(run);
+    size_t most = 2 * count_items(&run->plan) + run->known_count;
     const char **in_use = arena_alloc_array(run->arena, most, sizeof *in_use, &e);
     const char *cache_dir = run_cache_dir(run, &e);
-    size_t count = 0;
-    if (in_use != NULL && cache_dir != NULL) {
-        for (size_t i = 0; i < run->plan.team_count; i++)
-            for (size_t k = 0; k < run->plan.teams[i].item_count; k++)
-                if (run->plan.teams[i].items[k].sha256 != NULL)
-                    in_use[count++] = run->plan.teams[i].items[k].sha256;
-        for (size_t i = 0; i < run->known_count; i++)
-            if (run->known[i].package->sha256 != NULL)
-                in_use[count++] = run->known[i].package->sha256;
-        if (fetch_prune_cache(cache_dir, (uint64_t)run->settings->limits.max_cache_bytes, in_use, count,
-                              run->world->log, &e) == 0)
-            return;
-    }
+    if (in_use != NULL && cache_dir != NULL &&
+        fetch_prune_cache(cache_dir, (uint64_t)run->settings->limits.max_cache_bytes, in_use,
+                          gather_in_use(run, in_use), run->world->log, &e) == 0)
+        return;
     log_warning(run->world->log, "cache", "the cache could not be pruned: %s", e.text);
 }

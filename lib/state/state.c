@@ -139,7 +139,8 @@ static void learn(struct state *state, const char *sql, struct value *values, si
 {
     struct err e;
     err_init(&e);
-    if (state->database == NULL || state->read_only)
+    bool is_locked_out = err_is_set(&state->pending) && !state->in_transaction; /* no wait for each row */
+    if (state->database == NULL || state->read_only || is_locked_out)
         return;
     if (has_server && ensure_server(state, &e) == 0)
         values[0] = NUMBER_VALUE(state->server_id);
