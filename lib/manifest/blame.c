@@ -33,12 +33,10 @@ int reference_blame(struct load *load, const struct yaml_node *at, const char *k
         return -1;
     const struct yaml_node *first = slot->value == NULL ? at : slot->value;
     slot->value = first;
-    if (first->file == at->file && first->line == at->line && first->column == at->column) {
-        if (tell(load, at, key, path, problem, e) < 0)
-            return -1;
-        load->findings[load->latest].about = about;
-    }
-    return trail_add(load, about, yaml_place(at), e);
+    bool is_first = first->file == at->file && first->line == at->line && first->column == at->column;
+    if (!is_first)
+        return trail_add(load, about, yaml_place(at), e);
+    return tell(load, at, key, path, problem, e) < 0 ? -1 : trail_about(load, about, yaml_place(at), e);
 }
 
 enum part_match { PART_NONE, PART_SAME, PART_FOLDED, PART_NEAR };

@@ -55,11 +55,6 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
     const struct yaml_node *configuration = entry->values[KEY_CONFIGURATION];
     if (entry->node->kind != YAML_MAPPING)
         return 0;
-    if (entry->values[KEY_URL] == NULL && entry->values[KEY_HASH_SHA256] == NULL && !entry->has_errors) {
-        entry->has_errors = true;
-        return diagnose_error(load, entry->node, NULL, e,
-                              "a package needs \"url\" or \"hash_sha256\" (or, in a team's file, \"path\")");
-    }
     if (always != NULL && entry->item.always_download && entry->values[KEY_HASH_SHA256] != NULL) {
         entry->has_errors = true;
         if (diagnose_error(load, entry->keys[KEY_ALWAYS_DOWNLOAD], "remove one of them", e,
@@ -226,7 +221,7 @@ int check_team_names(struct load *load, struct team_source *sources, size_t coun
     for (size_t i = 0; i < count; i++) {
         struct team_source *source = &sources[i];
         bool same_stem;
-        if (source->name == NULL)
+        if (source->name == NULL || source->is_misnamed)
             continue;
         if (check_stems(load, &stems, source, &same_stem, e) < 0)
             return -1;

@@ -131,6 +131,8 @@ int reference_text(struct load *load, const char *path, enum text_use use, const
 /* The place names the file, in or about which something was found. `key` is its path; for a finding about a
  * file, that of finding->about: the path, a line end, and what keeps it from other findings about it. */
 int trail_add(struct load *load, const char *key, struct place from, struct err *e) MUST_CHECK;
+/* The finding that was told last is about the file of `key`, which the place names. */
+int trail_about(struct load *load, const char *key, struct place from, struct err *e) MUST_CHECK;
 /* The chain of files that led to a finding, and who else is concerned; *out is NULL if there is no more to
  * say than the place does. */
 int trail_text(struct load *load, const struct finding *finding, const char **out, struct err *e) MUST_CHECK;
@@ -192,6 +194,7 @@ struct team_source {
     const char *name;             /* NULL: not known */
     struct place name_place;
     bool is_no_team;
+    bool is_misnamed;     /* a special name in another file, or another one in a special file: told */
     bool is_organisation; /* no team: default.yml's kind */
     bool is_invalid;
     bool is_left_out; /* by --team, --exclude-team or --changed-since */

@@ -57,13 +57,27 @@ static const struct field fields[ENTRY_KEY_COUNT] = {
                                     .offset = AT(auto_update_window_end), .max = TEXT_MAX},
 };
 
-static const struct {
-    enum entry_context context;
-    enum entry_key key;
+/* What an entry is known by: one of the keys must be there. Beside a path nothing more is needed. */
+static const struct required {
+    unsigned where;
+    enum entry_key keys[2];
     const char *text;
 } required[] = {
-    {IN_MAINTAINED, KEY_SLUG, "a maintained app needs \"slug\", like google-chrome/darwin"},
-    {IN_APP_STORE, KEY_APP_STORE_ID, "an App Store app needs \"app_store_id\""},
+    {PACKAGE,
+     {KEY_URL, KEY_HASH_SHA256},
+     "a package needs \"url\" or \"hash_sha256\" (or, in a team's file, \"path\")"},
+    {IN_MAINTAINED, {KEY_SLUG, KEY_SLUG}, "a maintained app needs \"slug\", like google-chrome/darwin"},
+    {IN_APP_STORE, {KEY_APP_STORE_ID, KEY_APP_STORE_ID}, "an App Store app needs \"app_store_id\""},
+};
+
+/* One entry while its keys are read. */
+struct reading {
+    struct load *load;
+    enum entry_context context;
+    struct entry *entry;
+    const struct yaml_node *seen[ENTRY_KEY_COUNT];
+    const struct yaml_node *stranger; /* the first key that is like none: told at the end */
+    bool has_source; /* what it is known by is there: in a wrong place, or under a misspelt key */
 };
 
 const struct field *schema_field(enum entry_key key)
@@ -76,9 +90,9 @@ const char *schema_key_name(enum entry_key key)
     return fields[key].key;
 }
 
-bool schema_allows(enum entry_key key, enum entry_context context)
+bool schema_allows(enum entry_key key, unsigned contexts)
 {
-    return (fields[key].where & context) != 0;
+    return (fields[key].where & contexts) != 0;
 }
 
 /* Where the last part of a path has its last ".", "" if nowhere. */
@@ -110,6 +124,13 @@ static int find_key(const char *text)
     return -1;
 }
 
+/* Whether an entry can be known by it, here or in another list. */
+static bool is_source(enum entry_key key)
+{
+    return key == KEY_PATH || key == KEY_PATHS || key == KEY_URL || key == KEY_HASH_SHA256 ||
+           key == KEY_SLUG || key == KEY_APP_STORE_ID;
+}
+
 /* Why a key that exists can't stand here. */
 static const char *misplaced_text(enum entry_key key, enum entry_context context)
 {
@@ -132,61 +153,156 @@ static const char *misplaced_text(enum entry_key key, enum entry_context context
     return "is not allowed here";
 }
 
-static int unknown_key(struct load *load, const struct yaml_node *key, enum entry_context context,
-                       struct err *e)
+/* The row of what is required; NULL: nothing is. */
+static const struct required *required_of(const struct reading *reading)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(required); i++)
+        if ((required[i].where & reading->context) != 0)
+            return &required[i];
+    return NULL;
+}
+
+/* An entry of one list in another one. */
+static const char *misplaced_advice(const struct reading *reading, enum entry_key key)
+{
+    const struct required *needed = required_of(reading);
+    if (!is_source(key) || needed == NULL)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LENGTH(needed->keys); i++)
+        if (yaml_get(reading->entry->node, fields[needed->keys[i]].key) != NULL)
+            return NULL;
+    return key == KEY_SLUG           ? "the entry belongs under \"fleet_maintained_apps\""
+           : key == KEY_APP_STORE_ID ? "the entry belongs under \"app_store_apps\""
+                                     : "the entry belongs under \"packages\"";
+}
+
+/* The way to the other file is told as well. */
+static int nested_file(struct load *load, const struct yaml_pair *pair, struct err *e)
+{
+    const char *reason;
+    if (diagnose_error(load, pair->key,
+                       "describe the package here, or name the other file in the team's file", e,
+                       "a package file can't refer to another one") < 0)
+        return -1;
+    if (pair->value->kind != YAML_SCALAR)
+        return 0;
+    const char *path = reference_resolve(load, pair->key->file->path, pair->value->text, &reason, e);
+    if (path == NULL)
+        return reason == NULL ? -1 : 0;
+    const char *about = arena_printf(load->arena, e, "%s\nnested", path);
+    return about == NULL ? -1 : trail_about(load, about, yaml_place(pair->key), e);
+}
+
+static int misplaced_key(const struct reading *reading, const struct yaml_pair *pair, enum entry_key known,
+                         struct err *e)
+{
+    if (reading->context == IN_PACKAGE_FILE && (known == KEY_PATH || known == KEY_PATHS))
+        return nested_file(reading->load, pair, e);
+    return diagnose_error(reading->load, pair->key, misplaced_advice(reading, known), e, "\"%s\" %s",
+                          pair->key->text, misplaced_text(known, reading->context));
+}
+
+/* The key that was meant; -1 if it is like none. */
+static int nearest_key(const struct reading *reading, const char *text)
 {
     const char *names[ENTRY_KEY_COUNT];
-    char shown[SHOWN_BYTES];
+    unsigned where = reading->context == IN_TEAM ? IN_TEAM | LAID_OVER : reading->context;
     size_t count = 0;
-    if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0)
-        return diagnose_error(load, key, NULL, e,
-                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
     for (int i = 0; i < ENTRY_KEY_COUNT; i++)
-        if (schema_allows((enum entry_key)i, context))
+        if (schema_allows((enum entry_key)i, where))
             names[count++] = fields[i].key;
-    const char *nearest = key->kind == YAML_SCALAR ? text_nearest(key->text, names, count) : NULL;
-    if (nearest != NULL)
-        return diagnose_error(load, key, NULL, e, "unknown key \"%s\": did you mean \"%s\"?",
-                              diagnose_value(key, shown), nearest);
-    return diagnose_error(load, key, NULL, e, "unknown key \"%s\"", diagnose_value(key, shown));
+    const char *nearest = text_nearest(text, names, count);
+    return nearest == NULL ? -1 : find_key(nearest);
 }
 
-static int misplaced_key(struct load *load, const struct yaml_node *key, enum entry_key known,
-                         enum entry_context context, struct err *e)
+static int unknown_key(struct reading *reading, const struct yaml_node *key, struct err *e)
 {
-    if (context == IN_PACKAGE_FILE && (known == KEY_PATH || known == KEY_PATHS))
-        return diagnose_error(
-            load, key, "describe the package here, or name the other file in the team's file", e,
-            "a package file can't refer to another one: %s → %s → …", load->referrer, key->file->path);
-    return diagnose_error(load, key, NULL, e, "\"%s\" %s", key->text, misplaced_text(known, context));
+    char shown[SHOWN_BYTES];
+    if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0) {
+        reading->has_source = true; /* who knows */
+        return diagnose_error(reading->load, key, NULL, e,
+                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
+    }
+    int nearest = key->kind == YAML_SCALAR ? nearest_key(reading, key->text) : -1;
+    if (nearest >= 0) {
+        reading->has_source = reading->has_source || is_source((enum entry_key)nearest);
+        return diagnose_error(reading->load, key, NULL, e, "unknown key \"%s\": did you mean \"%s\"?",
+                              diagnose_value(key, shown), fields[nearest].key);
+    }
+    if (reading->stranger != NULL)
+        return diagnose_error(reading->load, key, NULL, e, "unknown key \"%s\"", diagnose_value(key, shown));
+    reading->stranger = key;
+    return 0;
 }
 
-static int read_pair(struct load *load, const struct yaml_pair *pair, enum entry_context context,
-                     const struct yaml_node *seen[ENTRY_KEY_COUNT], struct entry *entry, struct err *e)
+static int read_pair(struct reading *reading, const struct yaml_pair *pair, struct err *e)
 {
+    struct entry *entry = reading->entry;
     int known = pair->key->kind == YAML_SCALAR ? find_key(pair->key->text) : -1;
     if (known < 0) {
         entry->has_errors = true;
-        return unknown_key(load, pair->key, context, e);
+        return unknown_key(reading, pair->key, e);
     }
-    if (seen[known] != NULL) {
+    if (reading->seen[known] != NULL) {
         entry->has_errors = true;
-        return diagnose_error(load, pair->key, "only one of them can hold: remove the other", e,
+        return diagnose_error(reading->load, pair->key, "only one of them can hold: remove the other", e,
                               "\"%s\" stands there twice: in line %d too", pair->key->text,
-                              seen[known]->line);
+                              reading->seen[known]->line);
     }
-    seen[known] = pair->key;
-    if (!schema_allows((enum entry_key)known, context)) {
+    reading->seen[known] = pair->key;
+    if (!schema_allows((enum entry_key)known, reading->context)) {
         entry->has_errors = true;
-        return misplaced_key(load, pair->key, (enum entry_key)known, context, e);
+        reading->has_source = reading->has_source || is_source((enum entry_key)known);
+        return misplaced_key(reading, pair, (enum entry_key)known, e);
     }
     if (yaml_is_null(pair->value))
         return 0;
     entry->keys[known] = pair->key;
     entry->values[known] = pair->value;
-    struct value value = {.load = load, .entry = entry, .field = &fields[known], .node = pair->value};
+    struct value value = {
+        .load = reading->load, .entry = entry, .field = &fields[known], .node = pair->value};
     value.target = (char *)&entry->item + fields[known].offset;
     return schema_read_value(&value, e);
+}
+
+/* What the entry lacks; NULL if it has what it is known by. */
+static const char *missing_text(const struct reading *reading)
+{
+    const struct required *needed = required_of(reading);
+    if (needed == NULL || reading->has_source)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LENGTH(needed->keys); i++)
+        if (reading->entry->values[needed->keys[i]] != NULL)
+            return NULL;
+    return needed->text;
+}
+
+/* The lists of a team's file in a package file. */
+static const char *stranger_advice(const struct reading *reading)
+{
+    const struct yaml_node *key = reading->stranger;
+    bool is_list = key->kind == YAML_SCALAR &&
+                   (strcmp(key->text, "software") == 0 || strcmp(key->text, "packages") == 0);
+    return reading->context == IN_PACKAGE_FILE && is_list
+               ? "a package file holds one package, or a list of them, without this key"
+               : NULL;
+}
+
+/* A key that is like none, in an entry that has nothing to be known by, is one mistake. */
+static int tell_missing(const struct reading *reading, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const char *missing = missing_text(reading);
+    if (missing == NULL && reading->stranger == NULL)
+        return 0;
+    reading->entry->has_errors = true;
+    if (reading->stranger == NULL)
+        return diagnose_error(reading->load, reading->entry->node, NULL, e, "%s", missing);
+    const char *advice = stranger_advice(reading);
+    return diagnose_error(reading->load, reading->stranger, advice, e, "unknown key \"%s\"%s%s",
+                          diagnose_value(reading->stranger, shown),
+                          missing == NULL || advice != NULL ? "" : ": ",
+                          missing == NULL || advice != NULL ? "" : missing);
 }
 
 /* `path` decides what else may stand there. */
@@ -199,22 +315,9 @@ static enum entry_context context_of(const struct yaml_node *node)
     return schema_is_script(path->text) ? BESIDE_SCRIPT : BESIDE_FILE;
 }
 
-static int check_required(struct load *load, enum entry_context context, struct entry *entry, struct err *e)
-{
-    for (size_t i = 0; i < ARRAY_LENGTH(required); i++) {
-        if (required[i].context != context || entry->values[required[i].key] != NULL)
-            continue;
-        entry->has_errors = true;
-        if (diagnose_error(load, entry->node, NULL, e, "%s", required[i].text) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int schema_read_entry(struct load *load, const struct yaml_node *node, enum entry_context context,
                       struct entry *out, struct err *e)
 {
-    const struct yaml_node *seen[ENTRY_KEY_COUNT] = {NULL};
     *out = (struct entry){.node = node};
     out->item.place = yaml_use_place(node);
     out->item.origin = out->item.place;
@@ -226,10 +329,10 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
             node->kind == YAML_SCALAR && schema_is_yaml(node->text) ? "write \"path: \" before it" : NULL, e,
             "an entry must be a mapping, not %s", yaml_kind_text(node));
     }
-    if (context == IN_TEAM)
-        context = context_of(node);
+    struct reading reading = {
+        .load = load, .context = context == IN_TEAM ? context_of(node) : context, .entry = out};
     for (size_t i = 0; i < node->count; i++)
-        if (read_pair(load, &node->pairs[i], context, seen, out, e) < 0)
+        if (read_pair(&reading, &node->pairs[i], e) < 0)
             return -1;
-    return check_required(load, context, out, e);
+    return tell_missing(&reading, e);
 }

@@ -61,7 +61,7 @@ struct entry {
 int schema_read_entry(struct load *load, const struct yaml_node *node, enum entry_context context,
                       struct entry *out, struct err *e) MUST_CHECK;
 const char *schema_key_name(enum entry_key key);
-bool schema_allows(enum entry_key key, enum entry_context context);
+bool schema_allows(enum entry_key key, unsigned contexts); /* in one of the set */
 /* A list of texts with variables replaced. */
 int schema_read_texts(struct load *load, const struct yaml_node *node, struct string_list *out,
                       bool *has_errors, struct err *e) MUST_CHECK;

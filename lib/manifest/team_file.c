@@ -46,6 +46,7 @@ static int check_special_name(struct load *load, struct team_source *source, str
     if (by_file == by_name)
         return 0;
     source->is_invalid = true;
+    source->is_misnamed = true;
     if (by_file)
         return diagnose(load, DIAGNOSTIC_ERROR, &source->file, source->name_place,
                         "write `name: No team`, or give the file another name", e,

@@ -52,6 +52,12 @@ int trail_add(struct load *load, const char *key, struct place from, struct err 
     return 0;
 }
 
+int trail_about(struct load *load, const char *key, struct place from, struct err *e)
+{
+    load->findings[load->latest].about = key;
+    return trail_add(load, key, from, e);
+}
+
 /* A text that grows in a fixed room; what does not fit is left out. */
 struct text {
     char bytes[LIST_BYTES];
