@@ -1,104 +1,11 @@
 /* Findings in the user's files: collected over all files, shown in file order with the line they are about.
- * A line may hold a secret, so what is shown of it passes through here. */
+ */
 #include "base/text.h"
-#include "base/url.h"
 #include "manifest/load.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-enum { EXCERPT_BYTES = 240, LINE_BYTES = 4096 };
-
-static int index_lines(struct load *load, struct yaml_file *file, struct err *e)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < file->length; i++)
-        count += file->text[i] == '\n';
-    size_t *starts = arena_alloc_array(load->arena, count, sizeof *starts, e);
-    if (starts == NULL)
-        return -1;
-    size_t line = 1;
-    for (size_t i = 0; i < file->length; i++)
-        if (file->text[i] == '\n')
-            starts[line++] = i + 1;
-    file->line_starts = starts;
-    file->line_count = count;
-    return 0;
-}
-
-/* Behind a key that says so, the line is secret: where that begins (a ':'), NULL if nowhere. */
-static char *find_secret(char *line)
-{
-    static const char *const words[] = {"secret", "password",      "passwd", "token",
-                                        "header", "authorization", "api_key"};
-    for (char *at = line; *at != '\0'; at++)
-        for (size_t k = 0; k < ARRAY_LENGTH(words); k++)
-            if (strncasecmp(at, words[k], strlen(words[k])) == 0)
-                return strchr(at, ':');
-    return NULL;
-}
-
-/* Each word with "://" in it becomes what url_redact makes of it. A blank may stand in a URL by mistake: the
- * query behind it is hidden too. */
-static void redact_urls(const char *text, char *out, size_t size)
-{
-    size_t used = 0;
-    bool may_be_in_url = false;
-    out[0] = '\0';
-    while (*text != '\0' && used + 1 < size) {
-        size_t length = strcspn(text, " \t'\"<>");
-        if (length == 0) {
-            may_be_in_url = may_be_in_url && strchr(" \t", *text) != NULL;
-            out[used++] = *text++;
-            out[used] = '\0';
-            continue;
-        }
-        char word[LINE_BYTES];
-        char shown[LINE_BYTES];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        snprintf(shown, sizeof shown, "%s", word);
-        char *query = may_be_in_url ? strchr(shown, '?') : NULL;
-        if (strstr(word, "://") != NULL) {
-            url_redact(word, shown, sizeof shown);
-            may_be_in_url = true;
-        } else if (query != NULL) {
-            snprintf(query, sizeof shown - (size_t)(query - shown), "?…");
-        }
-        int written = snprintf(out + used, size - used, "%s", shown);
-        used += written < (int)(size - used) ? (size_t)written : size - used - 1;
-        text += length;
-    }
-}
-
-static const char *excerpt_of(struct load *load, struct yaml_file *file, int line, struct err *e)
-{
-    if (file->line_starts == NULL && index_lines(load, file, e) < 0)
-        return NULL;
-    if (line < 1 || (size_t)line > file->line_count)
-        return "";
-    size_t start = file->line_starts[line - 1];
-    size_t end = (size_t)line < file->line_count ? file->line_starts[line] - 1 : file->length;
-    size_t length = end - start < LINE_BYTES - 1 ? end - start : LINE_BYTES - 1;
-    char raw[LINE_BYTES];
-    char shown[LINE_BYTES];
-    memcpy(raw, file->text + start, length);
-    raw[length] = '\0';
-    char *colon = find_secret(raw);
-    if (colon != NULL)
-        snprintf(colon, sizeof raw - (size_t)(colon - raw), ": ***");
-    redact_urls(raw, shown, sizeof shown);
-    /* Indentation is part of what is to be seen, so only the end is trimmed; a tab stays visible as a blank.
-     */
-    char printable[EXCERPT_BYTES];
-    size_t indent = strspn(shown, " \t");
-    indent = indent < 64 ? indent : 64;
-    memset(printable, ' ', indent);
-    printable[indent] = '\0';
-    text_first_line(shown + indent, strlen(shown + indent), printable + indent, sizeof printable - indent);
-    return arena_strdup(load->arena, printable, e);
-}
 
 /* The entry that is being read has what stands somewhere else, before it. */
 static bool is_shared(const struct load *load, struct place place)
@@ -150,8 +57,7 @@ static int add_finding(struct load *load, const struct diagnostic *diagnostic, s
         return -1;
     *told = (struct told){.index = load->finding_count - 1, .text = finding->diagnostic.text};
     if (file != NULL && diagnostic->place.line > 0) {
-        finding->diagnostic.excerpt = excerpt_of(load, file, diagnostic->place.line, e);
-        if (finding->diagnostic.excerpt == NULL)
+        if (excerpt_take(load, file, &finding->diagnostic, e) < 0)
             return -1;
     }
     return map_put(&load->told, load->arena, kept, told, e);
@@ -239,11 +145,11 @@ int diagnose_finish(struct load *load, struct desired *out, struct err *e)
 
 const char *diagnose_value(const struct yaml_node *node, char out[SHOWN_BYTES])
 {
-    char redacted[LINE_BYTES];
+    char redacted[EXCERPT_LINE_BYTES];
     if (node->kind != YAML_SCALAR) {
         snprintf(out, SHOWN_BYTES, "%s", yaml_kind_text(node));
         return out;
     }
-    redact_urls(node->text, redacted, sizeof redacted);
+    excerpt_redact(node->text, redacted, sizeof redacted);
     return text_first_line(redacted, strlen(redacted), out, SHOWN_BYTES);
 }

@@ -67,6 +67,15 @@ int diagnose_finish(struct load *load, struct desired *out, struct err *e) MUST_
 enum { SHOWN_BYTES = 256 };
 const char *diagnose_value(const struct yaml_node *node, char out[SHOWN_BYTES]);
 
+/* --- excerpt.c */
+
+enum { EXCERPT_LINE_BYTES = 4096 };
+/* Fills the excerpt, and where in it the place is. */
+int excerpt_take(struct load *load, struct yaml_file *file, struct diagnostic *diagnostic,
+                 struct err *e) MUST_CHECK;
+/* Each word with "://" in it becomes what url_redact makes of it. */
+void excerpt_redact(const char *text, char *out, size_t size);
+
 /* --- references.c */
 
 /* Why a file that was named can't be used. */

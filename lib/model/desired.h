@@ -33,7 +33,8 @@ struct diagnostic {
     const char *text;    /* what and why, in one sentence or two */
     const char *trail;   /* the files that led there, and who else is concerned; NULL: the place says it */
     const char *advice;  /* what to do next; NULL if the text says it */
-    const char *excerpt; /* the source line; NULL if there is none */
+    const char *excerpt; /* the source line, what is secret in it hidden; NULL if there is none */
+    int caret;           /* the character of the excerpt that the place's column is, from 1 */
 };
 
 /* A $FLEET_SECRET_NAME that the scripts use. Its value is secret: never shown. */

@@ -7,25 +7,37 @@
 
 enum { MOST_NAME_BYTES = 512 };
 
-/* The source line, and a caret under the place. The line is shown without its indentation, tabs as blanks. */
+/* The text with tabs as arrows, since it is they that may be wrong, and not its indentation. */
+static void show_tabs(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    for (; *text != '\0' && used + sizeof "→" < size; text++)
+        used += (size_t)snprintf(out + used, size - used, *text == '\t' ? "→" : "%c", *text);
+    out[used] = '\0';
+}
+
+/* The source line without its indentation, and a caret under the place. */
 static void write_excerpt(struct page *page, const struct diagnostic *diagnostic)
 {
-    char before[1024];
+    char shown[1024];
     const char *line = diagnostic->excerpt;
-    size_t indent = strspn(line, " \t");
-    page_printf(page, "    | ");
-    page_text(page, line + indent);
-    page_printf(page, "\n");
-    if (diagnostic->place.column <= 0)
-        return;
     const char *at = line;
-    for (int i = 1; i < diagnostic->place.column && *at != '\0'; i++)
+    for (int i = 1; i < diagnostic->caret && *at != '\0'; i++)
         for (at++; ((unsigned char)*at & 0xC0) == 0x80; at++)
             ;
-    if (at < line + indent)
-        at = line + indent;
+    size_t indent = strspn(line, " ");
+    if (diagnostic->caret > 0 && at < line + indent)
+        indent = (size_t)(at - line);
+    show_tabs(line + indent, shown, sizeof shown);
+    page_printf(page, "    | ");
+    page_text(page, shown);
+    page_printf(page, "\n");
+    if (diagnostic->caret <= 0)
+        return;
+    char before[512];
     snprintf(before, sizeof before, "%.*s", (int)(at - line - (long)indent), line + indent);
-    page_printf(page, "    | %*s", text_columns(before), "");
+    show_tabs(before, shown, sizeof shown);
+    page_printf(page, "    | %*s", text_columns(shown), "");
     page_painted(page, PAINT_GREEN, "^");
     page_printf(page, "\n");
 }

@@ -2,6 +2,7 @@
 """validate and config: what CI systems read, which formats a command takes, the settings with their origins, and tender.yml's rules at work."""
 
 import json
+import unicodedata
 import unittest
 
 from support import DONE, FAILED, MANIFESTS, PARTIAL, USAGE, EndToEnd, sha256_of
@@ -21,6 +22,26 @@ class Formats(EndToEnd):
         result = self.validate("text")
         self.assert_status(result, MANIFESTS)
         self.assertIn("    | - ulr: https://a.example.com/a.deb\n    |   ^\n", result.stdout)
+
+    def test_caret_below_its_column(self):
+        """With tabs, wide characters, what is hidden, and in a line that is cut."""
+        name = "teams/servers, 50%.yml"
+        for line, place, shown, under in (
+            ("\t- ulr: x", "4:1", "→- ulr: x", "→"),
+            ("    \t- ulr: x", "4:5", "→- ulr: x", "→"),
+            ("    - ulr:\tx", "4:7", "- ulr:→x", "ulr"),
+            ("    - {url:\t\"https://x/a\", ulr:\tx}", "4:28", "- {url:→\"https://x/a\", ulr:→x}", "ulr"),
+            ("    - {url: \"https://u:pppppp@x/a?token=abc\", ulr: x}", "4:47", "- {url: \"https://***@x/a?…\", ulr: ***", "ulr"),
+            ("    - {display_name: \"日本 x\", ulr: y}", "4:30", "- {display_name: \"日本 x\", ulr: y}", "ulr"),
+        ):
+            self.here.write(name, f"name: Servers\nsoftware:\n  packages:\n{line}\n")
+            result = self.validate("text")
+            self.assertIn(f"{name}:{place}: error", result.stdout, line)
+            before = shown[:shown.index(under)]
+            wide = sum(unicodedata.east_asian_width(character) == "W" for character in before)
+            self.assertIn(f"    | {shown}\n    | {' ' * (len(before) + wide)}^\n", result.stdout, line)
+        self.here.write(name, "name: Servers\nsoftware:\n  packages:\n    - {url: https://x/a.pkg, categories: [" + "abc, " * 100 + "], ulr: x}\n")
+        self.assertRegex(self.validate("text").stdout, r"    \| …abc, (abc, )*\], ulr: x\}\n    \|  {102,106}\^\n")
 
     def test_github(self):
         result = self.validate("github")

@@ -105,7 +105,8 @@ static const struct diagnostic diagnostics[] = {
      .text = "unknown key \"self-service\"",
      .trail = "used by the entry of line 9",
      .advice = "did you mean \"self_service\"?",
-     .excerpt = "    é: self-service: true"},
+     .excerpt = "    é: self-service: true",
+     .caret = 8},
     {.severity = DIAGNOSTIC_WARNING, .place = {.file = "teams/c.yml"}, .text = "nothing in it"},
 };
 
