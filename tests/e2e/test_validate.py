@@ -41,7 +41,9 @@ class Formats(EndToEnd):
             wide = sum(unicodedata.east_asian_width(character) == "W" for character in before)
             self.assertIn(f"    | {shown}\n    | {' ' * (len(before) + wide)}^\n", result.stdout, line)
         self.here.write(name, "name: Servers\nsoftware:\n  packages:\n    - {url: https://x/a.pkg, categories: [" + "abc, " * 100 + "], ulr: x}\n")
-        self.assertRegex(self.validate("text").stdout, r"    \| …abc, (abc, )*\], ulr: x\}\n    \|  {102,106}\^\n")
+        shown, caret = self.validate("text").stdout.splitlines()[1:3]
+        self.assertTrue(shown.startswith("    | …") and shown.endswith(", ulr: x}"), shown)
+        self.assertEqual(caret.index("^"), shown.index("ulr"))
 
     def test_github(self):
         result = self.validate("github")
