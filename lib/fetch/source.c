@@ -1,23 +1,31 @@
 /* Rotation: a transfer asks here where to go next, and says how it went. */
 #include "fetch/source.h"
 
+/* Whether `source` is asked rather than `other`, which is before it in the list. */
+static bool goes_before(const struct source *source, const struct source *other, int64_t now_ms)
+{
+    int64_t until = host_parked_until(source->host), other_until = host_parked_until(other->host);
+    if ((until > now_ms || other_until > now_ms) && until != other_until)
+        return until < other_until;
+    return source->turns < other->turns;
+}
+
 struct source *source_next(const struct source_list *list, int64_t now_ms)
 {
-    struct source *parked = NULL;
+    struct source *next = NULL;
     for (size_t i = 0; i < list->count; i++) {
         struct source *source = &list->items[i];
         if (source->is_out || source->was_tried)
             continue;
-        if (host_parked_until(source->host) <= now_ms)
-            return source;
-        if (parked == NULL || host_parked_until(source->host) < host_parked_until(parked->host))
-            parked = source;
+        if (next == NULL || goes_before(source, next, now_ms))
+            next = source;
     }
-    return parked;
+    return next;
 }
 
-void source_failed_for_now(struct source_list *list, const struct source *source)
+void source_failed_for_now(struct source_list *list, struct source *source)
 {
+    source->turns++;
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].host == source->host)
             list->items[i].was_tried = true;
@@ -60,20 +68,4 @@ void source_reset_rounds(struct source_list *list)
 {
     list->round = 0;
     forget_turns(list);
-}
-
-int64_t source_parked_until(const struct source_list *list)
-{
-    int64_t earliest = 0;
-    bool is_first = true;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct source *source = &list->items[i];
-        if (source->is_out || source->was_tried)
-            continue;
-        int64_t until = host_parked_until(source->host);
-        if (is_first || until < earliest)
-            earliest = until;
-        is_first = false;
-    }
-    return earliest;
 }

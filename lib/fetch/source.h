@@ -13,6 +13,7 @@ struct source {
     struct host *host;
     bool is_out;            /* failed for good */
     bool was_tried;         /* in this round; by itself or by another source of its host */
+    int64_t turns;          /* that it had and that brought nothing */
     bool was_refetched;     /* 401, 403, 410 behind a redirect: had its second chance */
     bool had_unknown_error; /* a curl code that we don't know: the next one is permanent */
     bool starts_clean;      /* a resume from here failed: no ranges any more */
@@ -25,21 +26,19 @@ struct source_list {
     int64_t round; /* 0-based: rounds of failures so far */
 };
 
-/* The next one to ask: not out, not tried in this round; an open host before one that is parked. NULL: this
- * round is over. */
+/* The next one to ask: not out, not tried in this round; an open host before one that is parked, then the one
+ * that had the fewest turns, so that each of a host's sources has its turn. NULL: this round is over. */
 struct source *source_next(const struct source_list *list, int64_t now_ms);
-/* Transient: all sources of its host had their turn in this round. */
-void source_failed_for_now(struct source_list *list, const struct source *source);
+/* Transient: its host's sources had their turn in this round. */
+void source_failed_for_now(struct source_list *list, struct source *source);
 void source_failed_for_good(struct source *source);
 /* Whether any is not out. */
 bool source_any_left(const struct source_list *list);
 /* Begins the next round. */
 void source_next_round(struct source_list *list);
-/* Progress was made: everything starts afresh. */
+/* Progress was made: the rounds start afresh, and with the one that made it (it had the fewest turns). */
 void source_reset_rounds(struct source_list *list);
 /* Whether the last untried ones in this round are used up. */
 bool source_round_is_over(const struct source_list *list);
-/* The earliest moment at which some source's host may be asked again; 0: now. */
-int64_t source_parked_until(const struct source_list *list);
 
 #endif

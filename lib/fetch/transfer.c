@@ -209,8 +209,6 @@ static bool may_ask_conditionally(const struct transfer *transfer)
     const struct package_request *request = &transfer->request;
     if (request->sha256 != NULL || !has_validator(request->known))
         return false;
-    if (request->probe_only)
-        return true;
     bool is_cached = cache_has(transfer->fetcher->options->cache_dir, request->known->sha256, NULL);
     return is_cached || (request->known_bytes_are_held && !request->bytes_needed);
 }
@@ -298,19 +296,6 @@ static void continue_reading(struct transfer *transfer)
         transfer_set_state(transfer, TRANSFER_READY);
 }
 
-/* Another item's answer asked everybody to stay away. */
-static void wait_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms)
-{
-    char duration[CLOCK_TEXT_BYTES];
-    transfer->due_ms = host_parked_until(host);
-    if (transfer->announced_due_ms == transfer->due_ms)
-        return;
-    transfer->announced_due_ms = transfer->due_ms;
-    log_info(transfer->fetcher->options->log, "wait",
-             "%s: %s asked for a pause (Retry-After); asked again in %s", transfer->name, host_name(host),
-             clock_duration_text(transfer->due_ms - now_ms, duration));
-}
-
 /* Asks if the gates let it; otherwise says in due_ms when to look again. */
 static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_free)
 {
@@ -330,11 +315,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
             transfer_fail(transfer, ERR_SERVER, "no source is left");
             return;
         }
-        if (host_parked_until(source->host) > now_ms) {
-            wait_for_host(transfer, source->host, now_ms);
-            return;
-        }
-        if (!slot_is_free || !host_is_open(source->host, now_ms))
+        if (transfer_waits_for_host(transfer, source->host, now_ms) || !slot_is_free ||
+            !host_is_open(source->host, now_ms))
             return;
         if (transfer_begin_chain(transfer, source, &e) < 0) {
             transfer_fail_locally(transfer, &e);
@@ -343,9 +325,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
     } else if (transfer_host_is_away(transfer, transfer->hop_host)) {
         transfer_failed_for_good(transfer, transfer_describe_away(transfer, transfer->hop_host));
         return;
-    } else if (!slot_is_free || !host_is_open(transfer->hop_host, now_ms)) {
-        if (host_parked_until(transfer->hop_host) > now_ms)
-            wait_for_host(transfer, transfer->hop_host, now_ms);
+    } else if (transfer_waits_for_host(transfer, transfer->hop_host, now_ms) || !slot_is_free ||
+               !host_is_open(transfer->hop_host, now_ms)) {
         return;
     }
     /* Waiting for a gate is nobody's lack of progress. */

@@ -50,6 +50,13 @@ enum transfer_state {
     TRANSFER_FINISHED,   /* the result is filled */
 };
 
+/* A host's pause (Retry-After), as one transfer waits for its end. */
+struct pause {
+    const struct host *host;
+    int64_t until_ms, release_ms; /* for everybody, and for this one */
+    bool is_told;
+};
+
 /* What the answer's headers made of the exchange. */
 enum verdict {
     VERDICT_NONE,         /* no headers yet */
@@ -73,7 +80,7 @@ struct transfer {
     const struct retry_policy *policy;
     enum transfer_state state;
     int64_t due_ms;
-    int64_t announced_due_ms; /* the end of a host's pause that was told already */
+    struct pause pause; /* the last one of a host that we had to wait for */
     bool has_begun;
 
     struct partial partial;
@@ -176,12 +183,24 @@ void transfer_answered(struct transfer *transfer, const struct http_answer *answ
 void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause, const char *text);
 void transfer_failed_for_now(struct transfer *transfer, const char *cause);
 void transfer_failed_for_good(struct transfer *transfer, const char *cause);
+void transfer_again_at_once(struct transfer *transfer, const char *cause);
+/* All sources are out, or all rounds are over; `why` may be "". */
+void transfer_give_up(struct transfer *transfer, const char *why);
+
+/* transfer_wait.c */
 /* Whether the host asked for a longer pause than the item or the run has. */
 bool transfer_host_is_away(const struct transfer *transfer, const struct host *host);
 const char *transfer_describe_away(struct transfer *transfer, const struct host *host);
 /* Puts the sources of such hosts out. False: none is left, and the transfer has failed. */
 bool transfer_drop_away(struct transfer *transfer);
-void transfer_again_at_once(struct transfer *transfer, const char *cause);
+/* The last answer's Retry-After parks its host. False: for longer than the item or the run has; *cause says
+ * so. */
+bool transfer_park_host(struct transfer *transfer, const char **cause);
+/* Whether the host is parked, for everybody or still for this transfer; due_ms says until when. */
+bool transfer_waits_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms);
+void transfer_wait_for_next_round(struct transfer *transfer, const char *cause);
+/* Behind a redirect: a Retry-After there says when the target may be asked (RFC 9110, 10.2.3). */
+void transfer_wait_for_hop(struct transfer *transfer);
 
 /* transfer_report.c */
 void transfer_open_attempt(struct transfer *transfer);

@@ -21,8 +21,7 @@ static bool has_other_sources(const struct transfer *transfer)
             mirrors.count > 0);
 }
 
-/* All sources are out, or all rounds are over. */
-static void give_up(struct transfer *transfer, const char *why)
+void transfer_give_up(struct transfer *transfer, const char *why)
 {
     if (transfer->request.probe_only && has_other_sources(transfer)) {
         transfer_finish(transfer, PACKAGE_UNKNOWN); /* one of them may still have it */
@@ -50,52 +49,6 @@ static void give_up(struct transfer *transfer, const char *why)
     buf_done(&text);
 }
 
-bool transfer_host_is_away(const struct transfer *transfer, const struct host *host)
-{
-    int64_t deadline = transfer->fetcher->options->deadline_monotonic_ms;
-    int64_t until = host_parked_until(host);
-    return until - transfer_now(transfer) > transfer->policy->retry_after_max_ms ||
-           (deadline > 0 && until > deadline);
-}
-
-const char *transfer_describe_away(struct transfer *transfer, const struct host *host)
-{
-    char duration[CLOCK_TEXT_BYTES];
-    return transfer_text(
-        transfer, "%s asked everybody to stay away (Retry-After); %s are left, which is too long",
-        host_name(host), clock_duration_text(host_parked_until(host) - transfer_now(transfer), duration));
-}
-
-bool transfer_drop_away(struct transfer *transfer)
-{
-    for (size_t i = 0; i < transfer->sources.count; i++) {
-        struct source *source = &transfer->sources.items[i];
-        if (source->is_out || !transfer_host_is_away(transfer, source->host))
-            continue;
-        source->last_cause = transfer_describe_away(transfer, source->host);
-        source_failed_for_good(source);
-    }
-    if (source_any_left(&transfer->sources))
-        return true;
-    give_up(transfer, "");
-    return false;
-}
-
-static void wait_for_next_round(struct transfer *transfer, const char *cause)
-{
-    const struct fetch_options *options = transfer->fetcher->options;
-    int64_t now = transfer_now(transfer);
-    int64_t wait = retry_delay_ms(transfer->policy, transfer->sources.round - 1, options->jitter);
-    int64_t parked = source_parked_until(&transfer->sources);
-    transfer->due_ms = parked > now + wait ? parked : now + wait;
-    transfer->wait_began_ms = now;
-    transfer_announce_wait(transfer, cause, transfer->due_ms - now);
-    /* An item that kept nothing needs no open file while it waits: dead hosts don't use up descriptors. */
-    if (transfer->partial.size_bytes == 0)
-        partial_close(&transfer->partial);
-    transfer_set_state(transfer, TRANSFER_WAITING);
-}
-
 /* The source had its turn; who is next? */
 static void go_on(struct transfer *transfer, const char *cause)
 {
@@ -113,10 +66,10 @@ static void go_on(struct transfer *transfer, const char *cause)
     source_next_round(&transfer->sources);
     if (transfer->sources.round >= transfer->policy->rounds) {
         snprintf(why, sizeof why, "given up after %lld attempts:", (long long)transfer->policy->rounds);
-        give_up(transfer, why);
+        transfer_give_up(transfer, why);
         return;
     }
-    wait_for_next_round(transfer, cause);
+    transfer_wait_for_next_round(transfer, cause);
 }
 
 static bool made_progress(const struct transfer *transfer)
@@ -124,33 +77,11 @@ static bool made_progress(const struct transfer *transfer)
     return transfer->highest_bytes >= transfer->attempt_base + PROGRESS_BYTES;
 }
 
-/* A server that asks for more patience than we have is out. */
-static bool asks_too_much(struct transfer *transfer, const char **cause)
-{
-    const struct fetch_options *options = transfer->fetcher->options;
-    char duration[CLOCK_TEXT_BYTES], limit[CLOCK_TEXT_BYTES];
-    int64_t now = transfer_now(transfer), after = transfer->retry_after_ms;
-    if (after < 0)
-        return false;
-    bool is_past_deadline =
-        options->deadline_monotonic_ms > 0 && now + after > options->deadline_monotonic_ms;
-    host_park(transfer->hop_host, now + after); /* for everybody, even if it is too long for this item */
-    if (after <= transfer->policy->retry_after_max_ms && !is_past_deadline)
-        return false;
-    *cause = is_past_deadline
-                 ? transfer_text(transfer, "%s; it asks for %s, longer than the run may still take", *cause,
-                                 clock_duration_text(after, duration))
-                 : transfer_text(transfer, "%s; it asks for %s, more than --retry-after-max (%s)", *cause,
-                                 clock_duration_text(after, duration),
-                                 clock_duration_text(transfer->policy->retry_after_max_ms, limit));
-    return true;
-}
-
 void transfer_failed_for_now(struct transfer *transfer, const char *cause)
 {
     struct source *source = transfer->source;
     transfer->cause_text = cause;
-    if (asks_too_much(transfer, &cause)) {
+    if (!transfer_park_host(transfer, &cause)) {
         transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
         return;
     }
@@ -267,7 +198,7 @@ static void follow(struct transfer *transfer)
     transfer->redirect_url = NULL;
     transfer->hop_host = host;
     transfer->hop_count++;
-    transfer_set_state(transfer, TRANSFER_READY);
+    transfer_wait_for_hop(transfer);
 }
 
 static void refused_by_status(struct transfer *transfer, const struct http_answer *answer)

@@ -94,8 +94,9 @@ void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_
     char next[URL_TEXT_BYTES] = "";
     uint64_t kept_bytes = transfer->partial.size_bytes;
     const struct source *source = source_next(&transfer->sources, transfer->due_ms);
-    if (source != NULL)
-        url_redact(source->url, next, sizeof next);
+    bool is_hop = transfer->hop_url != NULL, tells_next = is_hop || transfer->sources.count > 1;
+    if (is_hop || source != NULL)
+        url_redact(is_hop ? transfer->hop_url : source->url, next, sizeof next);
     if (kept_bytes > 0)
         snprintf(kept, sizeof kept, ", %s kept", text_size(kept_bytes, size));
     struct log_field fields[] = {
@@ -110,8 +111,7 @@ void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_
     log_event(transfer->fetcher->options->log, LOG_INFO, "wait", fields, ARRAY_LENGTH(fields),
               "%s: %s; trying again in %s (attempt %lld of %lld)%s%s%s", transfer->name, cause,
               clock_duration_text(wait_ms, duration), (long long)transfer->sources.round + 1,
-              (long long)transfer->policy->rounds, kept, transfer->sources.count > 1 ? ", next " : "",
-              transfer->sources.count > 1 ? next : "");
+              (long long)transfer->policy->rounds, kept, tells_next ? ", next " : "", tells_next ? next : "");
 }
 
 void transfer_announce_source(struct transfer *transfer, const char *cause)

@@ -237,3 +237,8 @@ int64_t retry_delay_ms(const struct retry_policy *policy, int64_t round, const s
         delay *= jitter->next(jitter->context);
     return delay <= 0 ? 0 : (int64_t)(delay + 0.5);
 }
+
+int64_t retry_spread_ms(const struct retry_policy *policy, const struct jitter *jitter)
+{
+    return policy->jitter == RETRY_JITTER_FULL ? retry_delay_ms(policy, 0, jitter) : 0;
+}

@@ -57,5 +57,8 @@ bool retry_is_rate_limited(const struct http_answer *answer);
 /* The wait before round `round` + 1, after `round` (0-based) rounds of failures: min(max, initial · factor^n)
  * with full jitter, uniform in [0, that]; linear: initial · (n + 1); constant: initial. */
 int64_t retry_delay_ms(const struct retry_policy *policy, int64_t round, const struct jitter *jitter);
+/* How much later than the end of a pause that a server asked for (Retry-After) one of those who wait for it
+ * comes back, so that they do not all come at once: uniform in [0, initial]; 0 without jitter. */
+int64_t retry_spread_ms(const struct retry_policy *policy, const struct jitter *jitter);
 
 #endif

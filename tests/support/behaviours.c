@@ -346,7 +346,7 @@ const struct behaviour behaviours[] = {
          {.status = 503,
           .headers = "Date: Mon, 30 Nov 2015 10:00:00 GMT\r\nRetry-After: Mon, 30 Nov 2015 10:01:30 GMT\r\n"},
          {WHOLE}),
-     FETCHED, .requests = 2, .words = "trying again in 1 min 30 s"},
+     FETCHED, .requests = 2, .words = "trying again in 1 min 32 s"},
     {"Retry-After that says nothing", "RFC 9110 10.2.3",
      STEPS({.status = 503, .headers = "Retry-After: soon\r\n"}, {WHOLE}), FETCHED, .requests = 2},
     {"Retry-After beyond the limit", "A8", STEPS({.status = 503, .headers = "Retry-After: 86400\r\n"}),

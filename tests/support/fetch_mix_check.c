@@ -271,9 +271,11 @@ static const char *check_range(const struct mix *mix, size_t number)
             continue;
         if (fits(mix, record, earlier, if_range))
             return NULL;
-        /* Behind a whole body that surely began to arrive, nothing older can be what is continued. */
+        /* Behind a whole body that surely began to arrive, nothing older can be what is continued. One
+         * without a length is refused at its head where nothing is pinned: what was kept stays. */
+        bool is_refused = earlier->is.step->until_close && !mix->items[record->item].is_pinned;
         bool is_sure = earlier->is.status == 200 && earlier->is.was_sent_whole && !mix->has_stalls &&
-                       earlier->is.step->end != SCRIPT_RESET && !is_encoded(&earlier->is);
+                       earlier->is.step->end != SCRIPT_RESET && !is_encoded(&earlier->is) && !is_refused;
         if (is_sure)
             break;
     }

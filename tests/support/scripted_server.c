@@ -272,10 +272,14 @@ static bool send_body(int socket, const struct script_step *step, const struct s
 /* One line of /proc/net/tcp: the bytes that this end of the connection has not read; -1: another one's. */
 static long unread_in_line(const char *line, unsigned local_port, unsigned remote_port)
 {
+    enum { CLOSE_WAIT = 8 };
     unsigned local, remote, state, waiting, unread;
     if (sscanf(line, " %*u: %*8x:%x %*8x:%x %x %x:%x", &local, &remote, &state, &waiting, &unread) != 5)
         return -1;
-    return local == local_port && remote == remote_port ? (long)unread : -1;
+    if (local != local_port || remote != remote_port)
+        return -1;
+    /* Our own end of the connection counts as a byte there, and a client that is done never reads it. */
+    return state == CLOSE_WAIT && unread > 0 ? (long)unread - 1 : (long)unread;
 }
 
 /* What the client's end has not read yet, as the kernel sees it; -1: it does not say. */

@@ -280,17 +280,50 @@ static void test_rotation(void **state)
     /* a parked host gives way to an open one; when all are parked, the first to open is next */
     host_park(items[1].host, 1000);
     assert_ptr_equal(source_next(&list, 0), &items[2]);
-    assert_int_equal(source_parked_until(&list), 0);
     host_park(items[2].host, 500);
     assert_ptr_equal(source_next(&list, 0), &items[2]);
-    assert_int_equal(source_parked_until(&list), 500);
     assert_ptr_equal(source_next(&list, 2000), &items[1]);
+    source_failed_for_now(&list, &items[2]);
+    /* progress: the one that brought it had the fewest turns in vain */
     source_reset_rounds(&list);
     assert_int_equal(list.round, 0);
+    assert_ptr_equal(source_next(&list, 2000), &items[1]);
     source_failed_for_good(&items[1]);
     assert_true(source_any_left(&list));
     source_failed_for_good(&items[2]);
     assert_false(source_any_left(&list));
+    host_table_free(table);
+}
+
+/* Three sources of one host and one of another: each round asks each host once, and each source in its turn.
+ */
+static void test_turns(void **state)
+{
+    (void)state;
+    struct err e;
+    err_init(&e);
+    const struct host_limits limits = {.parallel = 4};
+    struct host_table *table = host_table_new(&limits, &e);
+    assert_non_null(table);
+    static const char *const urls[] = {"http://a/1", "http://b/2", "http://a/3", "http://a/4"};
+    struct source items[ARRAY_LENGTH(urls)];
+    for (size_t i = 0; i < ARRAY_LENGTH(urls); i++)
+        items[i] = (struct source){.url = urls[i], .host = host_of_url(table, urls[i], &e)};
+    struct source_list list = {.count = ARRAY_LENGTH(urls), .items = items};
+    static const size_t expected[][2] = {{0, 1}, {2, 1}, {3, 1}};
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < 2; i++) {
+            struct source *source = source_next(&list, 0);
+            assert_non_null(source);
+            bool is_expected = source == &items[expected[round][0]] || source == &items[expected[round][1]];
+            assert_true(is_expected);
+            source_failed_for_now(&list, source);
+        }
+        assert_true(source_round_is_over(&list));
+        source_next_round(&list);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(urls); i++)
+        assert_int_equal(items[i].turns, i == 1 ? 3 : 1);
     host_table_free(table);
 }
 
@@ -377,11 +410,11 @@ static void test_netrc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_content_range),    cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_body_end),         cmocka_unit_test(test_disposition),
-        cmocka_unit_test(test_choosing_a_name),  cmocka_unit_test(test_netrc),
-        cmocka_unit_test(test_origins),          cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_redirect_targets),
+        cmocka_unit_test(test_content_range),   cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_body_end),        cmocka_unit_test(test_disposition),
+        cmocka_unit_test(test_choosing_a_name), cmocka_unit_test(test_netrc),
+        cmocka_unit_test(test_origins),         cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_turns),           cmocka_unit_test(test_redirect_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

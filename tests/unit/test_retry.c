@@ -189,6 +189,8 @@ static void test_delays(void **state)
         for (int64_t round = 0; round < 8; round++)
             assert_int_equal(retry_delay_ms(&policy, round, &jitter), cases[i].expected[round]);
         assert_true(retry_delay_ms(&policy, INT64_C(1000000000), &jitter) <= 60000);
+        bool is_spread = cases[i].jitter_kind == RETRY_JITTER_FULL;
+        assert_int_equal(retry_spread_ms(&policy, &jitter), is_spread ? (int64_t)(value * 2000) : 0);
     }
 }
 

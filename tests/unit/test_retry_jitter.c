@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 20000, ROUNDS = 8, CAPPED_ROUNDS = 7 };
+enum { SAMPLES = 20000, ROUNDS = 8, CAPPED_ROUNDS = 7, PAUSE_S = 600, SPREAD_S = 300 };
 
 /* The waits' caps: min(60 s, 2 s · 2^n). */
 static const int64_t caps_ms[ROUNDS] = {2000, 4000, 8000, 16000, 32000, 60000, 60000, 60000};
@@ -172,6 +172,67 @@ static void test_downloads(void **state)
     assert_true(distance(waits.samples, waits.count) < critical(waits.count));
 }
 
+/* How far behind the end of the pause each wait ends, over the largest spread. */
+static void keep_release(void *context, enum log_level level, const char *event, const char *message,
+                         const struct log_field *fields, size_t field_count)
+{
+    struct waits *waits = context;
+    (void)level;
+    (void)message;
+    for (size_t i = 0; strcmp(event, "wait") == 0 && i < field_count; i++)
+        if (strcmp(fields[i].name, "wait_ms") == 0 && waits->count < ARRAY_LENGTH(waits->samples))
+            waits->samples[waits->count++] =
+                (double)(fields[i].number - PAUSE_S * 1000) / (SPREAD_S * 1000.0);
+}
+
+/* One host that asks for a pause with its first answer, and hundreds of items that want something from it:
+ * they come back one by one, none early. */
+static void test_release_from_a_pause(void **state)
+{
+    (void)state;
+    enum { ITEMS = 300 };
+    static struct waits waits;
+    static struct package results[ITEMS];
+    static struct package_request requests[ITEMS];
+    static struct script_record records[2 * ITEMS];
+    static const char body[] = "xar! a package";
+    const struct script_step steps[] = {{.status = 429, .headers = "Retry-After: 600\r\n"},
+                                        {.body = body, .body_length = sizeof body}};
+    const struct script_path path = {.path = "/a.pkg", .steps = steps, .step_count = 2};
+    uint64_t seed = 20261130;
+    struct fetch_fixture fixture;
+    struct err e;
+    err_init(&e);
+    fetch_fixture_init(&fixture);
+    fixture.jitter = (struct jitter){.next = next_uniform, .context = &seed};
+    fixture.log = (struct log){.write = keep_release, .context = &waits};
+    fixture.settings.limits.parallel_per_host = 1;
+    fixture.settings.retry.initial_ms = SPREAD_S * 1000;
+    fixture.settings.retry.max_delay_ms = SPREAD_S * 1000;
+    struct scripted_server *server = scripted_server_new(&path, 1);
+    scripted_server_use_clock(server, &fixture.clock);
+    for (size_t i = 0; i < ITEMS; i++) {
+        char digest[DIGEST_HEX_BYTES];
+        snprintf(digest, sizeof digest, "%064zx",
+                 i); /* each its own download; that it is wrong is no matter */
+        requests[i] =
+            (struct package_request){.name = "a.pkg",
+                                     .url = fixture_url(&fixture, scripted_server_port(server), "/a.pkg"),
+                                     .sha256 = arena_strdup(fixture.arena, digest, &e),
+                                     .bytes_needed = true};
+    }
+    assert_int_equal(fetch_run(&fixture.options, requests, ITEMS, fixture.arena, results, &e), 0);
+    assert_int_equal(scripted_server_records(server, records, ARRAY_LENGTH(records)), ITEMS + 1);
+    for (size_t i = 1; i <= ITEMS; i++)
+        assert_true(records[i].asked_ms >= records[0].answered_ms + PAUSE_S * 1000);
+    assert_int_equal(waits.count, ITEMS);
+    for (size_t i = 0; i < ITEMS; i++)
+        assert_true(waits.samples[i] > -0.01 && waits.samples[i] <= 1);
+    assert_true(distance(waits.samples, waits.count) < critical(waits.count));
+    scripted_server_free(server);
+    fetch_fixture_done(&fixture);
+}
+
 /* What a wrong planner would give: half a jitter, a squared one, none, one that knows few values. */
 static void test_what_is_refused(void **state)
 {
@@ -193,8 +254,11 @@ static void test_what_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planner),         cmocka_unit_test(test_independence),
-        cmocka_unit_test(test_system_source),   cmocka_unit_test(test_downloads),
+        cmocka_unit_test(test_planner),
+        cmocka_unit_test(test_independence),
+        cmocka_unit_test(test_system_source),
+        cmocka_unit_test(test_downloads),
+        cmocka_unit_test(test_release_from_a_pause),
         cmocka_unit_test(test_what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
