@@ -44,8 +44,14 @@ static const char *advice_of_fetch(const struct package *package)
         return "run again";
     if (package->state == PACKAGE_INTERRUPTED)
         return "run again: what arrived is kept";
+    if (strstr(package->err.text, "no disk space") != NULL)
+        return "make room on the cache's volume, or name a folder on a larger one with --cache-dir: what "
+               "manifests "
+               "name is never removed from the cache to make room, only what they no longer name; then run "
+               "again";
     if (package->err.class == ERR_SYSTEM)
-        return "make room, or name another folder with --cache-dir, and run again";
+        return "see what is wrong with the cache's folder, or name another one with --cache-dir, and run "
+               "again";
     if (strstr(package->err.text, "upstream changed") != NULL)
         return "see with the vendor what changed; then correct hash_sha256, or the url";
     switch (package->attempt_count == 0 ? 0 : package->attempts[package->attempt_count - 1].status) {

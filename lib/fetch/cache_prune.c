@@ -132,10 +132,21 @@ static int compare_use(const void *a, const void *b)
     return (first->tv_nsec > second->tv_nsec) - (first->tv_nsec < second->tv_nsec);
 }
 
-static bool is_in_use(const char *sha256, const char *const *in_use, size_t in_use_count)
+/* What is to be reached, and what must stay. */
+struct pruning {
+    const char *cache_dir;
+    uint64_t max_bytes;  /* 0: no limit */
+    uint64_t free_bytes; /* on the volume; 0: any */
+    const char *const *in_use;
+    size_t in_use_count;
+    time_t used_before;
+    const struct log *log;
+};
+
+static bool is_in_use(const struct pruning *pruning, const char *sha256)
 {
-    for (size_t i = 0; i < in_use_count; i++)
-        if (text_equal(sha256, in_use[i]))
+    for (size_t i = 0; i < pruning->in_use_count; i++)
+        if (text_equal(sha256, pruning->in_use[i]))
             return true;
     return false;
 }
@@ -163,43 +174,87 @@ int fetch_hold_cache(const char *cache_dir)
     return lock_cache(cache_dir, LOCK_SH);
 }
 
-static void remove_unused(const char *cache_dir, struct entry_list *list, uint64_t max_bytes,
-                          const char *const *in_use, size_t in_use_count, time_t used_before,
-                          const struct log *log)
+static bool is_reached(const struct pruning *pruning, const struct entry_list *list)
+{
+    uint64_t free_bytes = UINT64_MAX;
+    struct err ignored;
+    err_init(&ignored);
+    if (pruning->free_bytes > 0 && folder_free_bytes(pruning->cache_dir, &free_bytes, &ignored) < 0)
+        return true;
+    return (pruning->max_bytes == 0 || list->bytes <= pruning->max_bytes) &&
+           free_bytes >= pruning->free_bytes;
+}
+
+static void remove_unused(const struct pruning *pruning, struct entry_list *list)
 {
     char size[TEXT_SIZE_BYTES];
     if (list->count > 0)
         qsort(list->items, list->count, sizeof *list->items, compare_use);
-    for (size_t i = 0; i < list->count && max_bytes > 0 && list->bytes > max_bytes; i++) {
+    for (size_t i = 0; i < list->count && !is_reached(pruning, list); i++) {
         const struct entry *entry = &list->items[i];
-        if (is_in_use(entry->sha256, in_use, in_use_count))
+        if (is_in_use(pruning, entry->sha256))
             continue;
-        if (entry->used.tv_sec > used_before) {
-            log_info(log, "prune", "another process works with the cache; it stays above its limit for now");
+        if (entry->used.tv_sec > pruning->used_before) {
+            log_info(pruning->log, "prune",
+                     "another process works with the cache; it stays above its limit for now");
             return;
         }
-        cache_remove(cache_dir, entry->sha256);
+        cache_remove(pruning->cache_dir, entry->sha256);
         list->bytes -= entry->bytes;
-        log_info(log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
+        log_info(pruning->log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
                  text_size(entry->bytes, size));
     }
+}
+
+/* Nobody else at work: whatever is not in use may go. */
+static time_t used_before(bool is_alone)
+{
+    return is_alone ? (time_t)INT64_MAX : time(NULL) - LONGEST_USE_SECONDS;
+}
+
+static int prune_entries(const struct pruning *pruning, struct err *e)
+{
+    char folder[PATH_MAX];
+    struct entry_list list = {0};
+    if (snprintf(folder, sizeof folder, "%s/sha256", pruning->cache_dir) >= (int)sizeof folder)
+        return err_set(e, ERR_SYSTEM, "path too long: %s", pruning->cache_dir);
+    int result = each_name(folder, add_folder, &list, e);
+    if (result == 0)
+        remove_unused(pruning, &list);
+    free(list.items);
+    return result;
 }
 
 int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
                       size_t in_use_count, const struct log *log, struct err *e)
 {
     char folder[PATH_MAX];
-    struct entry_list list = {0};
     CLEANUP(file_close_cleanup) int lock = lock_cache(cache_dir, LOCK_EX | LOCK_NB);
-    time_t used_before = lock >= 0 ? (time_t)INT64_MAX : time(NULL) - LONGEST_USE_SECONDS;
+    const struct pruning pruning = {.cache_dir = cache_dir,
+                                    .max_bytes = max_bytes,
+                                    .in_use = in_use,
+                                    .in_use_count = in_use_count,
+                                    .used_before = used_before(lock >= 0),
+                                    .log = log};
     if (snprintf(folder, sizeof folder, "%s/partial", cache_dir) >= (int)sizeof folder)
         return err_set(e, ERR_SYSTEM, "path too long: %s", cache_dir);
     if (each_name(folder, drop_old_partial, (void *)(uintptr_t)log, e) < 0)
         return -1;
-    snprintf(folder, sizeof folder, "%s/sha256", cache_dir);
-    int result = each_name(folder, add_folder, &list, e);
-    if (result == 0)
-        remove_unused(cache_dir, &list, max_bytes, in_use, in_use_count, used_before, log);
-    free(list.items);
+    return prune_entries(&pruning, e);
+}
+
+int fetch_make_room(const char *cache_dir, int hold, uint64_t free_bytes, const char *const *in_use,
+                    size_t in_use_count, const struct log *log, struct err *e)
+{
+    bool is_alone = hold >= 0 && flock(hold, LOCK_EX | LOCK_NB) == 0;
+    const struct pruning pruning = {.cache_dir = cache_dir,
+                                    .free_bytes = free_bytes,
+                                    .in_use = in_use,
+                                    .in_use_count = in_use_count,
+                                    .used_before = used_before(is_alone),
+                                    .log = log};
+    int result = prune_entries(&pruning, e);
+    if (hold >= 0)
+        (void)flock(hold, LOCK_SH); /* a change that fails may have lost it */
     return result;
 }

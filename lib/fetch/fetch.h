@@ -23,6 +23,10 @@ struct fetch_options {
      * runs. May be NULL. */
     void (*progress)(void *context, const struct fetch_progress *progress);
     void *progress_context;
+    /* Asked where a package of known size does not fit: removes what may go, so that so many bytes are free
+     * on the cache's volume. May be NULL. */
+    void (*make_room)(void *context, uint64_t free_bytes);
+    void *make_room_context;
 };
 
 enum fetch_progress_state {
@@ -68,5 +72,9 @@ int fetch_hold_cache(const char *cache_dir);
  * too. The caller's own hold is given up before. */
 int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
                       size_t in_use_count, const struct log *log, struct err *e) MUST_CHECK;
+/* The same in the middle of a run, until so many bytes are free on the cache's volume. `hold` is the caller's
+ * own one. */
+int fetch_make_room(const char *cache_dir, int hold, uint64_t free_bytes, const char *const *in_use,
+                    size_t in_use_count, const struct log *log, struct err *e) MUST_CHECK;
 
 #endif

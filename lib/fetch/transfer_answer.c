@@ -106,13 +106,34 @@ static uint64_t promised_bytes(const struct fetcher *fetcher, const struct trans
     return promised;
 }
 
-/* VERDICT_BODY if a file of that length may come. */
-static enum verdict check_size(struct transfer *transfer, int64_t total_bytes, uint64_t offset)
+/* VERDICT_BODY if so many bytes are free, or can be made free. */
+static enum verdict check_room(struct transfer *transfer, uint64_t needed_bytes)
 {
     const struct fetch_options *options = transfer->fetcher->options;
     char size[TEXT_SIZE_BYTES], other[TEXT_SIZE_BYTES];
     struct err e;
     err_init(&e);
+    uint64_t free_bytes;
+    if (folder_free_bytes(options->cache_dir, &free_bytes, &e) < 0)
+        return local_trouble(transfer, &e);
+    if (needed_bytes > free_bytes && options->make_room != NULL) {
+        options->make_room(options->make_room_context, needed_bytes);
+        if (folder_free_bytes(options->cache_dir, &free_bytes, &e) < 0)
+            return local_trouble(transfer, &e);
+    }
+    if (needed_bytes <= free_bytes)
+        return VERDICT_BODY;
+    return refuse(transfer, CAUSE_NO_SPACE,
+                  transfer_text(transfer, "no disk space: %s needed with the other downloads, %s free in %s",
+                                text_size(needed_bytes, size), text_size(free_bytes, other),
+                                options->cache_dir));
+}
+
+/* VERDICT_BODY if a file of that length may come. */
+static enum verdict check_size(struct transfer *transfer, int64_t total_bytes, uint64_t offset)
+{
+    const struct fetch_options *options = transfer->fetcher->options;
+    char size[TEXT_SIZE_BYTES], other[TEXT_SIZE_BYTES];
     if (total_bytes < 0)
         return VERDICT_BODY;
     if (options->settings->limits.max_package_bytes > 0 &&
@@ -121,16 +142,8 @@ static enum verdict check_size(struct transfer *transfer, int64_t total_bytes, u
                       transfer_text(transfer, "too large: %s announced, the limit is %s",
                                     text_size((uint64_t)total_bytes, size),
                                     text_size((uint64_t)options->settings->limits.max_package_bytes, other)));
-    uint64_t free_bytes,
-        needed = (uint64_t)total_bytes - offset + promised_bytes(transfer->fetcher, transfer);
-    if (folder_free_bytes(options->cache_dir, &free_bytes, &e) < 0)
-        return local_trouble(transfer, &e);
-    if (needed > free_bytes)
-        return refuse(
-            transfer, CAUSE_NO_SPACE,
-            transfer_text(transfer, "no disk space: %s needed with the other downloads, %s free in %s",
-                          text_size(needed, size), text_size(free_bytes, other), options->cache_dir));
-    return VERDICT_BODY;
+    uint64_t needed = (uint64_t)total_bytes - offset + promised_bytes(transfer->fetcher, transfer);
+    return check_room(transfer, needed);
 }
 
 static const char *choose_name(struct transfer *transfer, const struct http_answer *answer,

@@ -29,6 +29,59 @@ int run_plan(struct run *run, struct err *e)
     return plan_build(&input, run->arena, &run->plan, e);
 }
 
+static size_t count_items(const struct plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->team_count; i++)
+        count += plan->teams[i].item_count;
+    return count;
+}
+
+/* The digest of what an item's URL held last, where a download of now failed: it is what comes back. */
+static const char *last_digest(const struct run *run, const struct software_item *wish)
+{
+    const struct remembered_validator *last =
+        wish == NULL || wish->url == NULL ? NULL : memory_find_validator(&run->memory, wish->url);
+    return last == NULL ? NULL : last->sha256;
+}
+
+/* In use is what a manifest names, and what this run touched. -1: no memory. */
+static int gather_in_use(const struct run *run, const char ***out, size_t *out_count, struct err *e)
+{
+    size_t most = 2 * count_items(&run->plan) + run->known_count, count = 0;
+    const char **in_use = arena_alloc_array(run->arena, most, sizeof *in_use, e);
+    if (in_use == NULL)
+        return -1;
+    for (size_t i = 0; i < run->plan.team_count; i++)
+        for (size_t k = 0; k < run->plan.teams[i].item_count; k++) {
+            const struct plan_item *item = &run->plan.teams[i].items[k];
+            const char *last = last_digest(run, item->wish);
+            if (item->sha256 != NULL)
+                in_use[count++] = item->sha256;
+            if (last != NULL)
+                in_use[count++] = last;
+        }
+    for (size_t i = 0; i < run->known_count; i++)
+        if (run->known[i].package->sha256 != NULL)
+            in_use[count++] = run->known[i].package->sha256;
+    *out = in_use;
+    *out_count = count;
+    return 0;
+}
+
+static void make_room(void *context, uint64_t free_bytes)
+{
+    struct run *run = context;
+    struct err e;
+    err_init(&e);
+    const char **in_use;
+    size_t count;
+    const char *cache_dir = run_cache_dir(run, &e);
+    if (cache_dir == NULL || gather_in_use(run, &in_use, &count, &e) < 0 ||
+        fetch_make_room(cache_dir, run->cache_hold, free_bytes, in_use, count, run->world->log, &e) < 0)
+        log_warning(run->world->log, "cache", "no room could be made in the cache: %s", e.text);
+}
+
 static int make_fetch_options(struct run *run, const struct memory_sink *learning, struct fetch_options *out,
                               struct err *e)
 {
@@ -47,6 +100,8 @@ static int make_fetch_options(struct run *run, const struct memory_sink *learnin
         .deadline_monotonic_ms = run->deadline_monotonic_ms,
         .progress = run->world->progress,
         .progress_context = run->world->progress_context,
+        .make_room = make_room,
+        .make_room_context = run,
     };
     return 0;
 }
@@ -84,14 +139,6 @@ static int store_scripts(struct run *run, const struct fetch_options *options, s
     return 0;
 }
 
-static size_t count_items(const struct plan *plan)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < plan->team_count; i++)
-        count += plan->teams[i].item_count;
-    return count;
-}
-
 static int fetch(struct run *run, bool probe_only, struct err *e)
 {
     struct fetch_options options;
@@ -106,12 +153,12 @@ static int fetch(struct run *run, bool probe_only, struct err *e)
     if (packages == NULL || known == NULL)
         return -1;
     run->known = known;
-    run->known_count = 0;
+    for (run->known_count = 0; run->known_count < fetches.count; run->known_count++)
+        known[run->known_count] = (struct known_package){.item = fetches.items[run->known_count],
+                                                         .package = &packages[run->known_count]};
     int result = fetches.count == 0
                      ? 0
                      : fetch_run(&options, fetches.requests, fetches.count, run->arena, packages, e);
-    for (size_t i = 0; i < fetches.count; i++)
-        known[run->known_count++] = (struct known_package){.item = fetches.items[i], .package = &packages[i]};
     if (result < 0 || probe_only)
         return result;
     return store_scripts(run, &options, known, e);
@@ -190,32 +237,6 @@ int run_describe(struct run *run, struct err *e)
     return 0;
 }
 
-/* The digest of what an item's URL held last, where a download of now failed: it is what comes back. */
-static const char *last_digest(const struct run *run, const struct software_item *wish)
-{
-    const struct remembered_validator *last =
-        wish == NULL || wish->url == NULL ? NULL : memory_find_validator(&run->memory, wish->url);
-    return last == NULL ? NULL : last->sha256;
-}
-
-static size_t gather_in_use(const struct run *run, const char **in_use)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < run->plan.team_count; i++)
-        for (size_t k = 0; k < run->plan.teams[i].item_count; k++) {
-            const struct plan_item *item = &run->plan.teams[i].items[k];
-            const char *last = last_digest(run, item->wish);
-            if (item->sha256 != NULL)
-                in_use[count++] = item->sha256;
-            if (last != NULL)
-                in_use[count++] = last;
-        }
-    for (size_t i = 0; i < run->known_count; i++)
-        if (run->known[i].package->sha256 != NULL)
-            in_use[count++] = run->known[i].package->sha256;
-    return count;
-}
-
 void run_release_cache(struct run *run)
 {
     if (run->cache_hold >= 0)
@@ -223,18 +244,16 @@ void run_release_cache(struct run *run)
     run->cache_hold = -1;
 }
 
-/* In use is what a manifest names, and what this run touched. */
 void run_prune_cache(struct run *run)
 {
     struct err e;
     err_init(&e);
-    run_release_cache(run);
-    size_t most = 2 * count_items(&run->plan) + run->known_count;
-    const char **in_use = arena_alloc_array(run->arena, most, sizeof *in_use, &e);
+    const char **in_use;
+    size_t count;
     const char *cache_dir = run_cache_dir(run, &e);
-    if (in_use != NULL && cache_dir != NULL &&
-        fetch_prune_cache(cache_dir, (uint64_t)run->settings->limits.max_cache_bytes, in_use,
-                          gather_in_use(run, in_use), run->world->log, &e) == 0)
-        return;
-    log_warning(run->world->log, "cache", "the cache could not be pruned: %s", e.text);
+    run_release_cache(run);
+    if (cache_dir == NULL || gather_in_use(run, &in_use, &count, &e) < 0 ||
+        fetch_prune_cache(cache_dir, (uint64_t)run->settings->limits.max_cache_bytes, in_use, count,
+                          run->world->log, &e) < 0)
+        log_warning(run->world->log, "cache", "the cache could not be pruned: %s", e.text);
 }

@@ -1,6 +1,7 @@
 """`tender fetch`: the packages of all teams into the cache, without Fleet. What it learns is kept; what nobody names is pruned."""
 
 import fcntl
+import json
 import os
 import sqlite3
 import time
@@ -120,6 +121,19 @@ class Fetch(support.EndToEnd):
         self.assertEqual(self.cached(world, cache), sorted((sha256_of(ALPHA), sha256_of(BETA))))
         self.fetch(world, *limit, TENDER_CACHE_DIR=cache)
         self.assertEqual(self.cached(world, cache), [sha256_of(BETA)])
+
+    def test_a_full_volume(self):
+        """D2: where a package does not fit, what no manifest names goes; what one names stays, and the advice says so."""
+        huge = {"file": GAMMA, "behaviours": [{"do": "huge-announce", "length": 1 << 52}]}
+        world = self.prepared(ALPHA, BETA, script={"packages": {"/huge.deb": huge}})
+        self.fetch(world)
+        world.team("Workstations", "/" + ALPHA, "/huge.deb")
+        result = self.fetch(world, "--max-package-size", "8000000GiB")
+        self.assert_status(result, PARTIAL)
+        self.assertEqual(self.cached(world), [sha256_of(ALPHA)])
+        item = result.item("huge.deb")
+        self.assertIn("no disk space: 4096.0 TiB needed", item["what"])
+        self.assertIn("what manifests name is never removed", json.dumps(item))
 
 
 if __name__ == "__main__":
