@@ -85,6 +85,21 @@ int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_f
     return meet(load, load->finding_count - 1, e);
 }
 
+int diagnose_twice(struct load *load, const struct yaml_node *key, const struct yaml_node *first,
+                   const char *advice, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    return diagnose_error(load, key, advice != NULL ? advice : "only one of them can hold: remove the other",
+                          e, "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown),
+                          first->line);
+}
+
+int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e)
+{
+    return diagnose_error(load, key, NULL, e,
+                          "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
+}
+
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem, struct err *e)
 {
     if (problem->class != ERR_MANIFEST)

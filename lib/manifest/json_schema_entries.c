@@ -50,6 +50,7 @@ static const char script_path[] = "\\.([sS][hH]|[pP][sS]1|[pP][yY])$";
 static const char package_path[] = "\\.([yY][aA]?[mM][lL]|[sS][hH]|[pP][sS]1|[pP][yY])$";
 static const char *const label_keys[] = {"labels_include_any", "labels_exclude_any", "labels_include_all"};
 static const char *const platforms[] = {"darwin", "ios", "ipados", "android", NULL};
+static const char *const sections[] = {"macos_setup", "setup_experience"};
 static const char *const lists[][3] = {
     {"packages", "package", "Packages by URL, by digest, by package file or as scripts"},
     {"fleet_maintained_apps", "maintainedApp", "Apps of Fleet's catalogue"},
@@ -275,6 +276,67 @@ static void define_package(struct json_writer *writer)
     write_close(writer, '}');
 }
 
+/* One entry of the set-up software in `controls`, and the section that holds them, of which the rest is not
+ * Tender's. */
+static void define_setup(struct json_writer *writer)
+{
+    write_open(writer, "setupSoftware", '{');
+    write_text(writer, "type", "object");
+    write_open(writer, "properties", '{');
+    types_property(writer, "package_path", "A package file or a script of the team's software", "word");
+    types_property(writer, "app_store_id", "An App Store app of the team's software", "word");
+    types_property(writer, "platform", "Beside app_store_id: that platform's app only", "word");
+    write_close(writer, '}');
+    write_truth(writer, "additionalProperties", false);
+    write_open(writer, "oneOf", '[');
+    types_given(writer, NULL, "package_path");
+    types_given(writer, NULL, "app_store_id");
+    write_close(writer, ']');
+    write_close(writer, '}');
+    write_open(writer, "setup", '{');
+    write_open(writer, "properties", '{');
+    types_property_begin(writer, "software", "What is installed while a computer is set up");
+    types_list(writer, NULL, "setupSoftware");
+    types_property_end(writer);
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
+/* {"required": [key], "properties": {key: software is given in it}} */
+static void write_has_setup(struct json_writer *writer, const char *section)
+{
+    write_open(writer, NULL, '{');
+    write_texts(writer, "required", (const char *const[]){section, NULL});
+    write_open(writer, "properties", '{');
+    write_open(writer, section, '{');
+    write_text(writer, "type", "object");
+    write_open(writer, "allOf", '[');
+    types_given(writer, NULL, "software");
+    write_close(writer, ']');
+    write_close(writer, '}');
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
+/* Two names of one section: software in one of them. */
+static void write_controls(struct json_writer *writer)
+{
+    write_open(writer, "controls", '{');
+    write_text(writer, "description", "Tender reads the set-up software in it");
+    write_open(writer, "properties", '{');
+    for (size_t i = 0; i < ARRAY_LENGTH(sections); i++)
+        types_refer(writer, sections[i], "setup");
+    write_close(writer, '}');
+    write_open(writer, "not", '{');
+    write_text(writer, "type", "object");
+    write_open(writer, "allOf", '[');
+    for (size_t i = 0; i < ARRAY_LENGTH(sections); i++)
+        write_has_setup(writer, sections[i]);
+    write_close(writer, ']');
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
 static void begin(struct json_writer *writer, const char *title, const char *description)
 {
     types_begin(writer, title, description);
@@ -306,6 +368,7 @@ int types_write_team(struct buf *out, struct err *e)
     begin(&writer, "A team's file",
           "teams/*.yml or fleets/*.yml of a Fleet GitOps repository: the parts that Tender reads");
     define_package(&writer);
+    define_setup(&writer);
     write_close(&writer, '}');
     write_text(&writer, "type", "object");
     write_open(&writer, "properties", '{');
@@ -318,6 +381,7 @@ int types_write_team(struct buf *out, struct err *e)
     write_close(&writer, '}');
     write_close(&writer, ']');
     write_close(&writer, '}');
+    write_controls(&writer);
     write_software(&writer);
     for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) /* they belong below `software` */
         write_truth(&writer, lists[i][0], false);

@@ -58,6 +58,11 @@ int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_f
     diagnose((load), DIAGNOSTIC_ERROR, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
 #define diagnose_warning(load, node, advice, e, ...)                                                         \
     diagnose((load), DIAGNOSTIC_WARNING, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
+/* A key that stands in its mapping before. `advice` may be NULL. */
+int diagnose_twice(struct load *load, const struct yaml_node *key, const struct yaml_node *first,
+                   const char *advice, struct err *e) MUST_CHECK;
+/* "<<" that was not merged. */
+int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e) MUST_CHECK;
 /* An ERR_MANIFEST that yaml_parse gave; other errors are passed on. */
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem,
                      struct err *e) MUST_CHECK;
@@ -75,6 +80,24 @@ int excerpt_take(struct load *load, struct yaml_file *file, struct diagnostic *d
                  struct err *e) MUST_CHECK;
 /* Each word with "://" in it becomes what url_redact makes of it. */
 void excerpt_redact(const char *text, char *out, size_t size);
+
+/* --- mapping.c */
+
+/* A mapping with few keys, and what was found in it. */
+struct mapping {
+    const char *what;   /* for messages: `"software"` */
+    const char *advice; /* for a key that stands there twice; NULL: which of them to remove */
+    const char *const *names;
+    size_t count;
+    const struct yaml_node **keys;   /* by name; NULL: absent */
+    const struct yaml_node **values; /* the same; NULL: absent or null */
+    bool has_errors;
+};
+/* The key's index among the names; -1 if it is none of them. */
+int mapping_find(const char *const *names, size_t count, const struct yaml_node *key);
+/* Unknown and repeated keys are told. `node` is a mapping. */
+int mapping_read(struct load *load, const struct yaml_node *node, struct mapping *mapping,
+                 struct err *e) MUST_CHECK;
 
 /* --- references.c */
 

@@ -220,8 +220,7 @@ static int unknown_key(struct reading *reading, const struct yaml_node *key, str
     char shown[SHOWN_BYTES];
     if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0) {
         reading->has_source = true; /* who knows */
-        return diagnose_error(reading->load, key, NULL, e,
-                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
+        return diagnose_merge_key(reading->load, key, e);
     }
     int nearest = key->kind == YAML_SCALAR ? nearest_key(reading, key->text) : -1;
     if (nearest >= 0) {
@@ -245,9 +244,7 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
     }
     if (reading->seen[known] != NULL) {
         entry->has_errors = true;
-        return diagnose_error(reading->load, pair->key, "only one of them can hold: remove the other", e,
-                              "\"%s\" stands there twice: in line %d too", pair->key->text,
-                              reading->seen[known]->line);
+        return diagnose_twice(reading->load, pair->key, reading->seen[known], NULL, e);
     }
     reading->seen[known] = pair->key;
     if (!schema_allows((enum entry_key)known, reading->context)) {

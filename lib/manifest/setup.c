@@ -1,9 +1,20 @@
 /* The set-up experience that `controls` declares: its entries name software of the team, whose items get the
- * mark. The rest of `controls` is left to others. */
+ * mark. These lists are Tender's, and as strict as `software`; the rest of `controls` is left to others. */
 #include "base/text.h"
 #include "manifest/schema.h"
 #include "manifest/team_lists.h"
 #include <string.h>
+
+enum setup_key { SETUP_PACKAGE_PATH, SETUP_APP_STORE_ID, SETUP_PLATFORM, SETUP_KEY_COUNT };
+
+static const char *const key_names[SETUP_KEY_COUNT] = {
+    [SETUP_PACKAGE_PATH] = "package_path",
+    [SETUP_APP_STORE_ID] = "app_store_id",
+    [SETUP_PLATFORM] = "platform",
+};
+
+/* The old and the new name of one section. */
+static const char *const section_names[] = {"macos_setup", "setup_experience"};
 
 /* What one entry means, and what was found for it. */
 struct wanted {
@@ -37,6 +48,19 @@ static void mark(struct software_list *list, struct wanted *wanted)
     }
 }
 
+/* A path that is there in another spelling was meant. */
+static int tell_not_found(struct team_reader *reader, const struct wanted *wanted, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const char *advice = NULL;
+    if (wanted->path != NULL && reference_advice(reader->load, wanted->path, &advice, e) < 0)
+        return -1;
+    return diagnose_warning(reader->load, wanted->node,
+                            advice != NULL ? advice : "add it to the team's software, or remove it here", e,
+                            "the set-up software \"%s\" is not in the team's software",
+                            diagnose_value(wanted->node, shown));
+}
+
 static int tell(struct team_reader *reader, const struct wanted *wanted, struct err *e)
 {
     char shown[SHOWN_BYTES];
@@ -44,13 +68,11 @@ static int tell(struct team_reader *reader, const struct wanted *wanted, struct 
         reader->has_errors = true;
         return diagnose_error(
             reader->load, wanted->node, "keep one of the two", e,
-            "the set-up software \"%s\" has \"setup_experience: false\" in the entry of line %d",
-            diagnose_value(wanted->node, shown), wanted->refusing->place.line);
+            "the set-up software \"%s\" has \"setup_experience: false\" in the entry of %s:%d",
+            diagnose_value(wanted->node, shown), wanted->refusing->place.file, wanted->refusing->place.line);
     }
     if (wanted->found == 0)
-        return diagnose_warning(
-            reader->load, wanted->node, "add it to the team's software, or remove it here", e,
-            "the set-up software \"%s\" is not in the team's software", diagnose_value(wanted->node, shown));
+        return tell_not_found(reader, wanted, e);
     if (wanted->found > 1 && wanted->path != NULL)
         return diagnose_warning(
             reader->load, wanted->node, "a file of its own for each package says which one is meant", e,
@@ -59,60 +81,196 @@ static int tell(struct team_reader *reader, const struct wanted *wanted, struct 
     return 0;
 }
 
-/* NULL where it is not set; *is_bad where a diagnostic was written. */
-static int read_scalar(struct team_reader *reader, const struct yaml_node *node, const char **out,
-                       struct err *e)
+/* A text with its variables replaced; *out is NULL where a diagnostic was written. */
+static int read_text(struct team_reader *reader, const struct yaml_node *node, const char *key,
+                     const char **out, struct err *e)
 {
     *out = NULL;
-    if (yaml_is_null(node) || node->kind != YAML_SCALAR)
-        return 0; /* a form that is not ours to judge */
+    if (node->kind != YAML_SCALAR) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be a text, not %s", key,
+                              yaml_kind_text(node));
+    }
     if (variables_expand(reader->load, node, out, e) < 0)
         return -1;
     reader->has_errors = reader->has_errors || *out == NULL;
     return 0;
 }
 
-static int read_setup_entry(struct team_reader *reader, const struct yaml_node *entry, struct err *e)
+/* Where the entry's path leads to, NULL where it leads nowhere (told). */
+static int read_path(struct team_reader *reader, const struct yaml_node *node, const char **path,
+                     struct err *e)
 {
     struct load *load = reader->load;
-    const struct yaml_node *path = yaml_get(entry, "package_path");
-    const char *text = NULL;
+    const char *text;
     const char *reason = NULL;
-    struct wanted wanted = {.node = path != NULL ? path : yaml_get(entry, "app_store_id")};
-    if (read_scalar(reader, wanted.node, &text, e) < 0 ||
-        read_scalar(reader, yaml_get(entry, "platform"), &wanted.platform, e) < 0)
+    *path = NULL;
+    if (read_text(reader, node, key_names[SETUP_PACKAGE_PATH], &text, e) < 0)
         return -1;
     if (text == NULL)
         return 0;
-    if (path == NULL) {
-        wanted.app_store_id = text;
-        mark(&reader->team->app_store_apps, &wanted);
-        return tell(reader, &wanted, e);
-    }
-    wanted.path = reference_resolve(load, path->file->path, text, &reason, e);
-    if (wanted.path == NULL && reason == NULL)
+    *path = reference_resolve(load, node->file->path, text, &reason, e);
+    if (*path != NULL)
+        return selection_record(load, *path, e);
+    reader->has_errors = true;
+    return reason == NULL ? -1 : diagnose_error(load, node, NULL, e, "%s", reason);
+}
+
+static int read_wanted(struct team_reader *reader, const struct yaml_node *const values[SETUP_KEY_COUNT],
+                       struct err *e)
+{
+    const struct yaml_node *path = values[SETUP_PACKAGE_PATH];
+    const struct yaml_node *id = values[SETUP_APP_STORE_ID];
+    const struct yaml_node *platform = values[SETUP_PLATFORM];
+    struct wanted wanted = {.node = path != NULL ? path : id};
+    if (path != NULL ? read_path(reader, path, &wanted.path, e) < 0
+                     : read_text(reader, id, key_names[SETUP_APP_STORE_ID], &wanted.app_store_id, e) < 0)
         return -1;
-    if (wanted.path != NULL && selection_record(load, wanted.path, e) < 0)
+    if (platform != NULL && read_text(reader, platform, key_names[SETUP_PLATFORM], &wanted.platform, e) < 0)
         return -1;
-    if (wanted.path != NULL)
-        mark(&reader->team->packages, &wanted);
+    if (wanted.path == NULL && wanted.app_store_id == NULL)
+        return 0;
+    mark(path != NULL ? &reader->team->packages : &reader->team->app_store_apps, &wanted);
     return tell(reader, &wanted, e);
+}
+
+static int read_entry(struct team_reader *reader, const struct yaml_node *entry, struct err *e)
+{
+    static const char needed[] = "set-up software needs \"package_path\" or \"app_store_id\"";
+    const struct yaml_node *keys[SETUP_KEY_COUNT] = {NULL};
+    const struct yaml_node *values[SETUP_KEY_COUNT] = {NULL};
+    struct mapping mapping = {"set-up software", NULL, key_names, SETUP_KEY_COUNT, keys, values, false};
+    if (entry->kind != YAML_MAPPING) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, entry, NULL, e, "%s: it must be a mapping, not %s", needed,
+                              yaml_kind_text(entry));
+    }
+    if (mapping_read(reader->load, entry, &mapping, e) < 0)
+        return -1;
+    reader->has_errors = reader->has_errors || mapping.has_errors;
+    bool has_path = values[SETUP_PACKAGE_PATH] != NULL;
+    if (has_path != (values[SETUP_APP_STORE_ID] != NULL))
+        return read_wanted(reader, values, e);
+    reader->has_errors = true;
+    if (has_path)
+        return diagnose_error(reader->load, keys[SETUP_APP_STORE_ID], "make two entries of it", e,
+                              "\"package_path\" and \"app_store_id\" can't stand in one entry");
+    /* A misspelt key was told. */
+    return mapping.has_errors ? 0 : diagnose_error(reader->load, entry, NULL, e, "%s", needed);
+}
+
+static int read_list(struct team_reader *reader, const struct yaml_node *list, const char *section,
+                     struct err *e)
+{
+    if (list->kind != YAML_SEQUENCE) {
+        reader->has_errors = true;
+        return diagnose_error(reader->load, list, "begin each entry with \"- \"", e,
+                              "\"software\" in \"%s\" must be a list, not %s", section, yaml_kind_text(list));
+    }
+    int result = 0;
+    for (size_t i = 0; i < list->count && result == 0; i++) {
+        reader->load->entry = yaml_use_place(list->items[i]);
+        result = read_entry(reader, list->items[i], e);
+    }
+    reader->load->entry = (struct place){.file = NULL};
+    return result;
+}
+
+/* Of a section's keys only `software` is Tender's; one that is almost it would drop the list in silence. */
+static int find_software(struct team_reader *reader, const struct yaml_node *section, const char *name,
+                         const struct yaml_node **key, const struct yaml_node **list, struct err *e)
+{
+    static const char *const ours[] = {"software"};
+    for (size_t i = 0; i < section->count; i++) {
+        const struct yaml_pair *pair = &section->pairs[i];
+        const char *text = pair->key->kind == YAML_SCALAR ? pair->key->text : "";
+        bool is_merge = strcmp(text, "<<") == 0;
+        bool is_software = strcmp(text, ours[0]) == 0;
+        if (is_software && *key == NULL) {
+            *key = pair->key;
+            *list = yaml_is_null(pair->value) ? NULL : pair->value;
+            continue;
+        }
+        if (!is_software && !is_merge && text_nearest(text, ours, ARRAY_LENGTH(ours)) == NULL)
+            continue;
+        reader->has_errors = true;
+        int result =
+            is_merge ? diagnose_merge_key(reader->load, pair->key, e)
+            : is_software
+                ? diagnose_twice(reader->load, pair->key, *key, "join the two lists", e)
+                : diagnose_error(reader->load, pair->key, NULL, e,
+                                 "unknown key \"%s\" in \"%s\": did you mean \"software\"?", text, name);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A section under a name that is almost one of ours, with software in it. */
+static int check_name(struct team_reader *reader, const struct yaml_pair *pair, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const char *nearest = pair->key->kind != YAML_SCALAR || yaml_get(pair->value, "software") == NULL
+                              ? NULL
+                              : text_nearest(pair->key->text, section_names, ARRAY_LENGTH(section_names));
+    if (nearest == NULL)
+        return 0;
+    reader->has_errors = true;
+    return diagnose_error(reader->load, pair->key, NULL, e,
+                          "unknown key \"%s\" in \"controls\": did you mean \"%s\"?",
+                          diagnose_value(pair->key, shown), nearest);
+}
+
+static int read_controls(struct team_reader *reader, const struct yaml_node *controls, struct err *e)
+{
+    const struct yaml_node *seen[ARRAY_LENGTH(section_names)] = {NULL};
+    const struct yaml_node *first = NULL; /* the key of the list that counts */
+    for (size_t i = 0; i < controls->count; i++) {
+        const struct yaml_pair *pair = &controls->pairs[i];
+        const struct yaml_node *key = NULL;
+        const struct yaml_node *list = NULL;
+        int which = mapping_find(section_names, ARRAY_LENGTH(section_names), pair->key);
+        if (which < 0) {
+            if (check_name(reader, pair, e) < 0)
+                return -1;
+            continue;
+        }
+        if (pair->value->kind != YAML_MAPPING)
+            continue;
+        if (seen[which] != NULL) {
+            reader->has_errors = true;
+            if (diagnose_twice(reader->load, pair->key, seen[which], "join the two blocks", e) < 0)
+                return -1;
+            continue;
+        }
+        seen[which] = pair->key;
+        if (find_software(reader, pair->value, section_names[which], &key, &list, e) < 0)
+            return -1;
+        if (list == NULL)
+            continue;
+        if (first != NULL) {
+            reader->has_errors = true;
+            return diagnose_error(reader->load, key, "keep one of the two lists", e,
+                                  "\"macos_setup\" and \"setup_experience\" are the old and the new name of "
+                                  "one section, and both have \"software\": in line %d too",
+                                  first->line);
+        }
+        first = key;
+        if (read_list(reader, list, section_names[which], e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* `controls: {path: f}` stands for the mapping in that file. One that can't be read is fleetctl's affair, but
  * what it may say of the set-up is not known then. */
-static int open_controls(struct team_reader *reader, const struct yaml_node **controls, struct err *e)
+static int open_controls(struct team_reader *reader, const struct yaml_node *path, const char *text,
+                         const struct yaml_node **controls, struct err *e)
 {
     struct load *load = reader->load;
-    const struct yaml_node *path = yaml_get(*controls, "path");
-    const char *text;
     const char *reason;
     struct file_problem unreadable = {.text = "it is not YAML"};
     struct err problem = {.class = ERR_NONE};
-    if (read_scalar(reader, path, &text, e) < 0)
-        return -1;
-    if (text == NULL)
-        return 0;
     const char *resolved = reference_resolve(load, path->file->path, text, &reason, e);
     struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
     if (file == NULL || (resolved == NULL && reason == NULL))
@@ -137,17 +295,20 @@ static int open_controls(struct team_reader *reader, const struct yaml_node **co
 
 int team_lists_read_setup(struct team_reader *reader, struct err *e)
 {
-    static const char *const names[] = {"macos_setup", "setup_experience"};
+    struct load *load = reader->load;
     const struct yaml_node *controls = reader->controls;
-    if (open_controls(reader, &controls, e) < 0)
+    const struct yaml_node *path = yaml_get(controls, "path");
+    const char *text = NULL;
+    bool is_elsewhere = !yaml_is_null(path) && path->kind == YAML_SCALAR;
+    if (is_elsewhere && (read_text(reader, path, "path", &text, e) < 0 ||
+                         (text != NULL && open_controls(reader, path, text, &controls, e) < 0)))
         return -1;
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        const struct yaml_node *software = yaml_get(yaml_get(controls, names[i]), "software");
-        if (software == NULL || software->kind != YAML_SEQUENCE)
-            continue;
-        for (size_t k = 0; k < software->count; k++)
-            if (read_setup_entry(reader, software->items[k], e) < 0)
-                return -1;
-    }
-    return 0;
+    size_t met = load->met_count;
+    if (controls == NULL || controls->kind != YAML_MAPPING)
+        return 0;
+    if (read_controls(reader, controls, e) < 0)
+        return -1;
+    return controls->file == reader->controls->file || load->met_count == met
+               ? 0
+               : trail_add(load, controls->file->path, yaml_place(path), e);
 }

@@ -149,8 +149,7 @@ static int find_name(struct load *load, struct team_source *source, struct err *
             continue;
         if (name != NULL) {
             source->is_invalid = true;
-            if (diagnose_error(load, key, "only one of them can hold: remove the other", e,
-                               "\"name\" stands there twice: in line %d too", name->line) < 0)
+            if (diagnose_twice(load, key, name, NULL, e) < 0)
                 return -1;
             continue;
         }
@@ -244,8 +243,7 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
         return 0;
     reader->has_errors = true;
     if (is_merge)
-        return diagnose_error(reader->load, key, NULL, e,
-                              "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
+        return diagnose_merge_key(reader->load, key, e);
     return diagnose_error(reader->load, key, NULL, e, "unknown key \"%s\": did you mean \"software\"?",
                           key->text);
 }
@@ -253,7 +251,6 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
 static int read_software(struct team_reader *reader, const struct yaml_node *software, struct err *e)
 {
     struct load *load = reader->load;
-    const struct yaml_node *seen[ARRAY_LENGTH(list_names)] = {NULL};
     struct software_list *const lists[] = {&reader->team->packages, &reader->team->maintained_apps,
                                            &reader->team->app_store_apps};
     if (yaml_is_null(software)) {
@@ -268,35 +265,18 @@ static int read_software(struct team_reader *reader, const struct yaml_node *sof
                               "app_store_apps, not %s",
                               yaml_kind_text(software));
     }
-    for (size_t i = 0; i < software->count; i++) {
-        const struct yaml_node *key = software->pairs[i].key;
-        size_t which = 0;
-        while (which < ARRAY_LENGTH(list_names) &&
-               (key->kind != YAML_SCALAR || strcmp(key->text, list_names[which]) != 0))
-            which++;
-        if (which == ARRAY_LENGTH(list_names)) {
-            char shown[SHOWN_BYTES];
-            const char *nearest = key->kind == YAML_SCALAR
-                                      ? text_nearest(key->text, list_names, ARRAY_LENGTH(list_names))
-                                      : NULL;
-            reader->has_errors = true;
-            if (diagnose_error(load, key, NULL, e, "unknown key \"%s\" in \"software\"%s%s%s",
-                               diagnose_value(key, shown), nearest == NULL ? "" : ": did you mean \"",
-                               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?") < 0)
-                return -1;
-            continue;
-        }
-        if (seen[which] != NULL) {
-            reader->has_errors = true;
-            if (diagnose_error(load, key, "only one of them can hold: join the two lists", e,
-                               "\"%s\" stands there twice: in line %d too", key->text, seen[which]->line) < 0)
-                return -1;
-            continue;
-        }
-        seen[which] = key;
-        if (team_lists_read(reader, (enum team_list)which, software->pairs[i].value, lists[which], e) < 0)
+    const struct yaml_node *keys[ARRAY_LENGTH(list_names)] = {NULL};
+    const struct yaml_node *values[ARRAY_LENGTH(list_names)] = {NULL};
+    struct mapping mapping = {"\"software\"", "only one of them can hold: join the two lists",
+                              list_names,     ARRAY_LENGTH(list_names),
+                              keys,           values,
+                              false};
+    if (mapping_read(load, software, &mapping, e) < 0)
+        return -1;
+    reader->has_errors = reader->has_errors || mapping.has_errors;
+    for (size_t i = 0; i < ARRAY_LENGTH(list_names); i++)
+        if (keys[i] != NULL && team_lists_read(reader, (enum team_list)i, values[i], lists[i], e) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -322,8 +302,8 @@ static int read_top_level(struct team_reader *reader, const struct yaml_node *ro
             return -1;
         if (is_software && software != NULL) {
             reader->has_errors = true;
-            if (diagnose_error(reader->load, pair->key, "only one of them can hold: join the two", e,
-                               "\"software\" stands there twice: in line %d too", software->line) < 0)
+            if (diagnose_twice(reader->load, pair->key, software, "only one of them can hold: join the two",
+                               e) < 0)
                 return -1;
         } else if (is_software) {
             software = pair->key;
