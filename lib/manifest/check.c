@@ -125,6 +125,24 @@ static int check_window(struct load *load, struct entry *entry, struct err *e)
                           schema_key_name(ends[has_start ? 1 : 0].key));
 }
 
+/* Apple's ids are numbers, Google's are names like com.example.app. Fleet decides. */
+static int check_store_id(struct load *load, const struct entry *entry, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const struct software_item *item = &entry->item;
+    const struct yaml_node *node = entry->values[KEY_APP_STORE_ID];
+    bool is_number = item->app_store_id[strspn(item->app_store_id, "0123456789")] == '\0';
+    bool is_android = text_equal(item->platform, "android");
+    if (is_number != is_android)
+        return 0;
+    return diagnose_warning(load, node, is_android ? NULL : "an app of Google Play needs `platform: android`",
+                            e,
+                            is_android ? "the id \"%s\" is a number: apps of Google Play have names like "
+                                         "com.example.app"
+                                       : "the id \"%s\" is no number, as apps of the App Store have",
+                            diagnose_value(node, shown));
+}
+
 int check_app(struct load *load, struct entry *entry, struct err *e)
 {
     static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
@@ -132,7 +150,8 @@ int check_app(struct load *load, struct entry *entry, struct err *e)
     char shown[SHOWN_BYTES];
     if (item->slug != NULL && check_slug(load, entry, e) < 0)
         return -1;
-    if (check_window(load, entry, e) < 0)
+    if (check_window(load, entry, e) < 0 ||
+        (item->app_store_id != NULL && check_store_id(load, entry, e) < 0))
         return -1;
     if (item->platform == NULL)
         return 0;

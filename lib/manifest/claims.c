@@ -20,7 +20,13 @@ static const char *label_of(struct load *load, const struct software_item *item,
         return item->package_file;
     if (item->url != NULL)
         return arena_strdup(load->arena, url_redact(item->url, shown, sizeof shown), e);
-    return item->sha256 != NULL ? item->sha256 : item->slug != NULL ? item->slug : item->app_store_id;
+    if (item->sha256 != NULL)
+        return item->sha256;
+    if (item->slug != NULL)
+        return item->slug;
+    return item->platform == NULL
+               ? arena_printf(load->arena, e, "%s (for darwin, ios and ipados)", item->app_store_id)
+               : arena_printf(load->arena, e, "%s for %s", item->app_store_id, item->platform);
 }
 
 /* `label` is NULL, and so is what this returns, when out of memory. */
@@ -91,41 +97,63 @@ static const char *url_claim(struct load *load, const char *url, struct err *e)
                         (int)(name - authority), authority, (int)shown, host, authority + length);
 }
 
+struct claim_key {
+    enum claim what;
+    const char *key; /* NULL: the item has none */
+};
+enum { STORE_KEYS = 3, KEYS_MAX = CLAIM_COUNT - 1 + STORE_KEYS };
+
+/* Without a platform, an app is for all of Apple's. */
+static int store_keys(struct load *load, const struct software_item *item, struct claim_key *keys,
+                      struct err *e)
+{
+    static const char *const apple[STORE_KEYS] = {"darwin", "ios", "ipados"};
+    size_t count = item->app_store_id == NULL ? 0 : item->platform != NULL ? 1 : STORE_KEYS;
+    for (size_t i = 0; i < count; i++) {
+        const char *platform = item->platform != NULL ? item->platform : apple[i];
+        keys[i].what = CLAIM_STORE;
+        keys[i].key = arena_printf(load->arena, e, "%s/%s", item->app_store_id, platform);
+        if (keys[i].key == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static int list_keys(struct load *load, const struct software_item *item, struct claim_key keys[KEYS_MAX],
+                     struct err *e)
+{
+    keys[0] = (struct claim_key){CLAIM_FILE, item->script.path};
+    keys[1] = (struct claim_key){CLAIM_URL, item->url == NULL ? NULL : url_claim(load, item->url, e)};
+    keys[2] = (struct claim_key){CLAIM_DIGEST, item->sha256};
+    keys[3] = (struct claim_key){CLAIM_SLUG, item->slug};
+    if (item->url != NULL && keys[1].key == NULL)
+        return -1;
+    return store_keys(load, item, keys + 4, e);
+}
+
 int claims_add(struct load *load, struct claims *claims, const struct software_item *item,
                const struct yaml_node *node, bool *has_errors, struct err *e)
 {
-    const char *store = NULL;
-    if (item->app_store_id != NULL) {
-        store = arena_printf(load->arena, e, "%s/%s", item->app_store_id,
-                             item->platform == NULL ? "" : item->platform);
-        if (store == NULL)
-            return -1;
-    }
-    const char *url = item->url == NULL ? NULL : url_claim(load, item->url, e);
-    if (item->url != NULL && url == NULL)
-        return -1;
-    const char *const keys[CLAIM_COUNT] = {[CLAIM_FILE] = item->script.path,
-                                           [CLAIM_URL] = url,
-                                           [CLAIM_DIGEST] = item->sha256,
-                                           [CLAIM_SLUG] = item->slug,
-                                           [CLAIM_STORE] = store};
-    const struct claimant *holders[CLAIM_COUNT] = {NULL};
+    struct claim_key keys[KEYS_MAX] = {{.key = NULL}};
+    const struct claimant *holders[KEYS_MAX] = {NULL};
     const struct claimant *claimant = NULL;
-    for (int what = 0; what < CLAIM_COUNT; what++) {
-        if (keys[what] == NULL)
+    if (list_keys(load, item, keys, e) < 0)
+        return -1;
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        if (keys[i].key == NULL)
             continue;
         if (claimant == NULL)
             claimant = new_claimant(load, label_of(load, item, e), node, e);
         if (claimant == NULL ||
-            claim(load, &claims->holders[what], keys[what], claimant, &holders[what], e) < 0)
+            claim(load, &claims->holders[keys[i].what], keys[i].key, claimant, &holders[i], e) < 0)
             return -1;
-        bool is_told = holders[what] == NULL || are_of_one_file(holders[what], claimant);
-        for (int k = 0; k < what; k++)
-            is_told = is_told || holders[k] == holders[what];
+        bool is_told = holders[i] == NULL || are_of_one_file(holders[i], claimant);
+        for (size_t k = 0; k < i; k++)
+            is_told = is_told || holders[k] == holders[i];
         if (is_told)
             continue;
         *has_errors = true;
-        if (tell(load, (enum claim)what, claimant, holders[what], node, e) < 0)
+        if (tell(load, keys[i].what, claimant, holders[i], node, e) < 0)
             return -1;
     }
     return 0;

@@ -16,8 +16,8 @@ static const char *const listed[] = {
     "unknown/team", "unknown/beside-file", "unknown/beside-script", "unknown/package-file",
     "unknown/maintained", "unknown/app-store", "twice/entry", "twice/package-file", "twice/list",
     "twice/software", "twice/name", "twice/reference", "slug/required", "app_store_id/required",
-    "package/source", "path/paths", "path/kind", "labels/one-of-three", "always_download/hash",
-    "configuration/ipa", "scripts/exe", "scripts/archive",
+    "app_store_id/odd", "package/source", "path/paths", "path/kind", "labels/one-of-three",
+    "always_download/hash", "configuration/ipa", "scripts/exe", "scripts/archive",
     /* values */
     "hash_sha256/digits", "url/scheme", "url/blank", "backup_urls/scheme", "value/block", "value/folded",
     "value/empty", "file/none", "value/control", "value/quoted-boolean", "self_service/word",
