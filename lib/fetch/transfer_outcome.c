@@ -332,8 +332,7 @@ void transfer_answered(struct transfer *transfer, const struct http_answer *answ
 {
     host_end(transfer->hop_host, judge_host(transfer, answer));
     snprintf(transfer->remote_address, sizeof transfer->remote_address, "%s", answer->remote_address);
-    transfer->attempt.connect_ms = answer->connect_ms;
-    transfer->attempt.first_byte_ms = answer->first_byte_ms;
+    transfer->attempt.times = answer->times;
     if (answer->status != 0)
         transfer->attempt.status = answer->status;
     const struct partial *partial = &transfer->partial;

@@ -33,8 +33,7 @@ void transfer_open_attempt(struct transfer *transfer)
         .number = (int)transfer->result->attempt_count + 1,
         .started_wall_ms = clock->wall_ms(clock->context),
         .waited_ms = transfer->waited_ms,
-        .connect_ms = -1,
-        .first_byte_ms = -1,
+        .times = REQUEST_TIMES_NONE,
     };
     transfer->result->waited_ms += transfer->waited_ms;
     transfer->waited_ms = 0;
@@ -53,8 +52,10 @@ static void log_attempt(const struct transfer *transfer, const struct attempt *a
         LOG_NUMBER("bytes", (int64_t)attempt->bytes),
         LOG_NUMBER("resumed_from", (int64_t)attempt->resumed_from),
         LOG_NUMBER("duration_ms", attempt->duration_ms),
-        LOG_NUMBER("connect_ms", attempt->connect_ms),
-        LOG_NUMBER("first_byte_ms", attempt->first_byte_ms),
+        LOG_NUMBER("resolve_ms", attempt->times.resolve_ms),
+        LOG_NUMBER("connect_ms", attempt->times.connect_ms),
+        LOG_NUMBER("tls_ms", attempt->times.tls_ms),
+        LOG_NUMBER("first_byte_ms", attempt->times.first_byte_ms),
         LOG_TEXT("address", attempt->remote_address),
         LOG_TEXT("cause", attempt->cause),
     };

@@ -27,6 +27,16 @@ enum package_state {
     PACKAGE_INTERRUPTED,  /* the run was asked to stop; what arrived is kept */
 };
 
+/* How far a request came by when, from its start; -1: not so far. On a connection that was open already the
+ * first three are 0 (no TLS: -1). */
+struct request_times {
+    int64_t resolve_ms; /* the name (the proxy's, where there is one) is known */
+    int64_t connect_ms; /* TCP is connected */
+    int64_t tls_ms;     /* TLS is agreed on */
+    int64_t first_byte_ms;
+};
+#define REQUEST_TIMES_NONE ((struct request_times){-1, -1, -1, -1})
+
 /* One attempt at a download, for the report. */
 struct attempt {
     int number; /* 1-based, over all sources */
@@ -39,8 +49,7 @@ struct attempt {
     uint64_t resumed_from;      /* offset it began at */
     const char *cause;          /* "" if it succeeded; else in plain words */
     int64_t waited_ms;          /* the wait before it */
-    int64_t connect_ms;         /* until connected (with TLS), from the last request's start; -1: never */
-    int64_t first_byte_ms;      /* until the answer began; -1: never */
+    struct request_times times; /* of its last request */
 };
 
 struct package {

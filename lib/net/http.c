@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Room for all that http_answer.c lets through: a limit of the arena counts as ours, and as fatal. */
 enum { HEAD_BUFFER_BYTES = 512 * 1024, ANSWER_ARENA_BYTES = 4 * 1024 * 1024, STEP_MS = 1000 };
@@ -83,6 +84,28 @@ static void exchange_free(struct http_exchange *exchange)
     free(exchange);
 }
 
+/* In curl's clock; a step that was not reached, or not needed, has the time 0. */
+static int64_t step_ms(CURL *easy, CURLINFO step)
+{
+    curl_off_t us = 0;
+    return curl_easy_getinfo(easy, step, &us) == CURLE_OK && us > 0 ? us / 1000 : -1;
+}
+
+static void measure_steps(struct http_exchange *exchange)
+{
+    CURL *easy = exchange->transfer.easy;
+    struct request_times *times = &exchange->answer.times;
+    long connections = 0;
+    bool is_reused = exchange->phase > EXCHANGE_CONNECTING &&
+                     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections) == CURLE_OK &&
+                     connections == 0;
+    times->resolve_ms = is_reused ? 0 : step_ms(easy, CURLINFO_NAMELOOKUP_TIME_T);
+    times->connect_ms = is_reused ? 0 : step_ms(easy, CURLINFO_CONNECT_TIME_T);
+    times->tls_ms = !is_reused                                     ? step_ms(easy, CURLINFO_APPCONNECT_TIME_T)
+                    : strncasecmp(exchange->url, "https:", 6) == 0 ? 0
+                                                                   : -1;
+}
+
 static void measure(struct http_exchange *exchange)
 {
     struct http_answer *answer = &exchange->answer;
@@ -91,6 +114,7 @@ static void measure(struct http_exchange *exchange)
     char *address = NULL;
     long port = 0;
     answer->total_ms = now_ms(exchange->http) - exchange->started_ms;
+    measure_steps(exchange);
     if (curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &sent) == CURLE_OK && sent > 0)
         answer->sent_bytes = (uint64_t)sent;
     if (answer->remote_address[0] == '\0' &&
@@ -185,8 +209,7 @@ static struct http_exchange *exchange_new(struct http *http, const struct http_r
         .tick = {.fire = exchange_tick, .context = exchange},
         .started_ms = now_ms(http),
         .header_bytes = BUF_INIT(HEAD_BUFFER_BYTES),
-        .answer = {.connect_ms = -1,
-                   .first_byte_ms = -1,
+        .answer = {.times = REQUEST_TIMES_NONE,
                    .total_ms = -1,
                    .body = BUF_INIT(request->max_answer_bytes),
                    .arena = arena_new(ANSWER_ARENA_BYTES)},

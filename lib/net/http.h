@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "model/package.h"
 #include "model/settings.h"
 #include "net/loop.h"
 
@@ -102,11 +103,12 @@ struct http_answer {
     bool proxy_wants_login;  /* a 407 of a proxy that is in use: without one, 407 is a status like others */
     bool may_have_arrived; /* the request may have reached the server (so a write's effect must be looked up)
                             */
-    char remote_address[64];                     /* "127.0.0.1:443", "" if never connected */
-    int64_t connect_ms, first_byte_ms, total_ms; /* durations; -1: not reached */
-    uint64_t sent_bytes, received_bytes;         /* bodies */
-    const char *redirect_url; /* absolute target of a 3xx with Location, as sent otherwise; NULL */
-    struct arena *arena;      /* the strings' memory; http_answer_done() frees it */
+    char remote_address[64]; /* "127.0.0.1:443", "" if never connected */
+    struct request_times times;
+    int64_t total_ms;
+    uint64_t sent_bytes, received_bytes; /* bodies */
+    const char *redirect_url;            /* absolute target of a 3xx with Location, as sent otherwise; NULL */
+    struct arena *arena;                 /* the strings' memory; http_answer_done() frees it */
 };
 
 /* The first header of that name (any case); NULL if none. */

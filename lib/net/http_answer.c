@@ -22,7 +22,7 @@ void http_answer_done(struct http_answer *answer)
 {
     buf_done(&answer->body);
     arena_free(answer->arena);
-    *answer = (struct http_answer){.connect_ms = -1, .first_byte_ms = -1, .total_ms = -1};
+    *answer = (struct http_answer){.times = REQUEST_TIMES_NONE, .total_ms = -1};
 }
 
 /* "HTTP/1.1 206 Partial Content" */
@@ -188,7 +188,7 @@ size_t exchange_on_header(char *line, size_t size, size_t count, void *context)
         return 0;
     if (exchange->phase != EXCHANGE_RECEIVING) {
         const struct clock *clock = exchange->http->clock;
-        exchange->answer.first_byte_ms = clock->monotonic_ms(clock->context) - exchange->started_ms;
+        exchange->answer.times.first_byte_ms = clock->monotonic_ms(clock->context) - exchange->started_ms;
         exchange_enter(exchange, EXCHANGE_RECEIVING);
     }
     exchange->received_head_bytes += length;

@@ -45,8 +45,6 @@ static int on_connected(void *context, char *remote_ip, char *local_ip, int remo
     snprintf(answer->remote_address, sizeof answer->remote_address,
              strchr(remote_ip, ':') != NULL ? "[%s]:%d" : "%s:%d", remote_ip, remote_port);
     answer->may_have_arrived = true;
-    const struct clock *clock = exchange->http->clock;
-    answer->connect_ms = clock->monotonic_ms(clock->context) - exchange->started_ms;
     bool has_body = exchange->request.body_length > 0 || exchange->request.part_count > 0;
     exchange_enter(exchange, has_body ? EXCHANGE_SENDING : EXCHANGE_WAITING);
     return CURL_PREREQFUNC_OK;

@@ -55,8 +55,10 @@ static json_t *attempt_value(const struct attempt *attempt, bool *failed)
     json_put(value, "started_at", time_value(attempt->started_wall_ms), failed);
     json_put(value, "waited_ms", json_integer(attempt->waited_ms), failed);
     json_put(value, "duration_ms", json_integer(attempt->duration_ms), failed);
-    json_put(value, "connect_ms", json_integer(attempt->connect_ms), failed);
-    json_put(value, "first_byte_ms", json_integer(attempt->first_byte_ms), failed);
+    json_put(value, "resolve_ms", json_integer(attempt->times.resolve_ms), failed);
+    json_put(value, "connect_ms", json_integer(attempt->times.connect_ms), failed);
+    json_put(value, "tls_ms", json_integer(attempt->times.tls_ms), failed);
+    json_put(value, "first_byte_ms", json_integer(attempt->times.first_byte_ms), failed);
     json_put(value, "url", json_text(attempt->url), failed);
     json_put(value, "remote_address", json_text(attempt->remote_address), failed);
     json_put(value, "status", json_integer(attempt->status), failed);

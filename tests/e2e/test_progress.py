@@ -61,7 +61,9 @@ class Progress(support.EndToEnd):
         result = world.tender("fetch")
         for item in result.items():
             attempt = item["fetch"]["attempts"][0]
-            self.assertGreaterEqual(attempt["connect_ms"], 0)
+            self.assertGreaterEqual(attempt["resolve_ms"], 0)
+            self.assertGreaterEqual(attempt["connect_ms"], attempt["resolve_ms"])
+            self.assertEqual(attempt["tls_ms"], -1, "plain http")
             self.assertGreaterEqual(attempt["first_byte_ms"], attempt["connect_ms"])
             self.assertLessEqual(attempt["first_byte_ms"], attempt["duration_ms"] + 1)
 

@@ -158,7 +158,12 @@ class Sources(support.EndToEnd):
         self.assertIn("certificate", refused.stdout + refused.stderr)
         self.assertNotIn("trying again", refused.stderr, "a refused certificate is permanent")
         self.assertEqual(server.seen, [])
-        self.assert_status(self.fetch(world, server.url("/a.deb"), "--ca-file", str(folder / "ca.pem")), DONE)
+        result = self.fetch(world, server.url("/a.deb"), "--ca-file", str(folder / "ca.pem"))
+        self.assert_status(result, DONE)
+        attempt = next(result.items())["fetch"]["attempts"][0]
+        times = [attempt[key] for key in ("resolve_ms", "connect_ms", "tls_ms", "first_byte_ms", "duration_ms")]
+        self.assertEqual(times, sorted(times), "each step has its time, one after the other")
+        self.assertGreaterEqual(times[0], 0)
 
     def test_client_certificate(self):
         world = self.world()

@@ -162,7 +162,7 @@ static void test_answers(void **state)
         assert_int_equal(retry_classify(&answer), test->class);
         assert_true(answer.may_have_arrived);
         assert_true(strncmp(answer.remote_address, "127.0.0.1:", 10) == 0);
-        assert_true(answer.total_ms >= 0 && answer.connect_ms >= 0);
+        assert_true(answer.total_ms >= 0 && answer.times.connect_ms >= 0);
         if (test->cause != NULL) {
             assert_string_equal(answer.cause, test->cause);
             assert_string_equal(answer.cause_words, test->words);
