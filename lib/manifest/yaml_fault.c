@@ -95,13 +95,20 @@ static int fail(const struct yaml_fault *fault, size_t line, size_t column, stru
     return -1;
 }
 
+/* The bytes before the line's character `column`. */
+static size_t offset_of(const struct line *line, size_t column)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < column && at < line->length; i++)
+        for (at++; at < line->length && ((unsigned char)line->text[at] & 0xC0) == 0x80;)
+            at++;
+    return at;
+}
+
 static int fail_character(const struct yaml_fault *fault, struct err *e)
 {
     const struct line line = line_of(fault->file, fault->line);
-    size_t at = 0;
-    for (size_t i = 0; i < fault->column && at < line.length; i++)
-        for (at++; at < line.length && ((unsigned char)line.text[at] & 0xC0) == 0x80;)
-            at++;
+    size_t at = offset_of(&line, fault->column);
     char character = '\0';
     if (at < line.length)
         character = line.text[at];
@@ -117,6 +124,44 @@ static int fail_character(const struct yaml_fault *fault, struct err *e)
     else if (character == '%')
         text = "a value that begins with \"%\" must be quoted";
     return fail(fault, fault->line, fault->column, e, text);
+}
+
+/* A "}" or "]" too many, or a character that begins no value. */
+static int fail_content(const struct yaml_fault *fault, const char *what, struct err *e)
+{
+    char text[128];
+    const struct line line = line_of(fault->file, fault->line);
+    size_t at = offset_of(&line, fault->column);
+    char character[2] = {at < line.length ? line.text[at] : '\0', '\0'};
+    if (character[0] == '\0' || strchr("[]{},:", character[0]) == NULL)
+        return fail(fault, fault->line, fault->column, e, "a value is missing here");
+    snprintf(text, sizeof text, "a \"%s\" %s", character, what);
+    return fail(fault, fault->line, fault->column, e, text);
+}
+
+/* "name:A", or "name" alone, in the line above one that would be below it: its number, or SIZE_MAX. */
+static size_t line_without_colon(const struct yaml_fault *fault, const struct line *line)
+{
+    size_t number = line_before(fault->file, fault->line);
+    if (number == SIZE_MAX)
+        return SIZE_MAX;
+    const struct line above = line_of(fault->file, number);
+    for (size_t i = above.indent; i < above.length; i++)
+        if (strchr("\"'[]{}#,", above.text[i]) != NULL)
+            return SIZE_MAX;
+    return key_end(&above) == 0 && !begins_entry(&above) && line->indent >= above.indent ? number : SIZE_MAX;
+}
+
+static int fail_without_colon(const struct yaml_fault *fault, size_t number, struct err *e)
+{
+    char shown[SHOWN_KEY_BYTES];
+    char text[256];
+    const struct line line = line_of(fault->file, number);
+    text_first_line(line.text + line.indent, line.length - line.indent, shown, sizeof shown);
+    bool has_colon = memchr(line.text + line.indent, ':', line.length - line.indent) != NULL;
+    snprintf(text, sizeof text, has_colon ? "no blank behind the \":\" of \"%s\"" : "no \":\" behind \"%s\"",
+             shown);
+    return fail(fault, number, line.indent, e, text);
 }
 
 /* "key: a: b", or a key below a line that has its value already. */
@@ -145,6 +190,9 @@ static int fail_colon(const struct yaml_fault *fault, struct err *e)
                  shown_key(&line, key), shown_key(&above, above_key), number + 1);
         return fail(fault, fault->line, line.indent, e, text);
     }
+    size_t without = line_without_colon(fault, &line);
+    if (without != SIZE_MAX && first > 0)
+        return fail_without_colon(fault, without, e);
     return fail(fault, fault->line, fault->column, e,
                 "a \": \" where no key can stand: quote the value, or correct the indentation");
 }
@@ -198,6 +246,11 @@ static int fail_indentation(const struct yaml_fault *fault, struct err *e)
                  fault->quote_end_line + 1);
         return fail(fault, fault->quote_line, fault->quote_column, e, text);
     }
+    size_t at = offset_of(&line, fault->column);
+    if (at < line.length && (line.text[at] == '}' || line.text[at] == ']'))
+        return fail_content(fault, "that closes nothing", e);
+    if (at < line.length && line.text[at] == ':')
+        return fail(fault, fault->line, fault->column, e, "a \":\" without a key before it");
     if (line.indent != fault->column)
         return fail(fault, fault->line, fault->column, e,
                     "something stands behind a finished value: quote the whole value");
@@ -238,37 +291,60 @@ static int fail_entry(const struct yaml_fault *fault, struct err *e)
                 "a list entry (\"- \") where none can stand: correct the indentation");
 }
 
-/* libyaml's words whose meaning needs no look at the text. */
-static const struct {
-    const char *problem;
-    const char *text;
-} problems[] = {
-    {"found undefined tag handle", "an unknown YAML tag: quote a value that begins with \"!\""},
-    {"found duplicate %YAML directive", "the %YAML directive stands there twice"},
-    {"found a tab character that violates indentation",
-     "a tab is used for indentation: YAML takes spaces only"},
-    {"found a tab character where an indentation space is expected",
-     "a tab is used for indentation: YAML takes spaces only"},
-    {"did not find expected alphabetic or numeric character",
-     "a value that begins with \"*\" or \"&\" must be quoted"},
-    {"found unknown escape character",
-     "a \"\\\" that begins no known escape: write \"\\\\\", or use single quotes"},
-    {"did not find expected <document start>",
-     "something stands behind the end of the document: correct the indentation"},
-    {"did not find expected comment or line break",
-     "behind \"|\" or \">\" the line must end: the text begins in the next one"},
-    {"did not find expected hexdecimal number",
-     "a \"\\x\" or \"\\u\" that hex digits must follow: write \"\\\\\", or use single quotes"},
-};
-
 static bool has_text(const char *text, const char *part)
 {
     return text != NULL && strstr(text, part) != NULL;
 }
 
-int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
+/* A line that Git writes where a merge has a conflict; its mark, or NULL. "=======" may be somebody's text.
+ */
+static const char *conflict_mark(const struct line *line, bool is_at_fault)
 {
-    const char *problem = fault->problem == NULL ? "not valid YAML" : fault->problem;
+    static const char *const marks[] = {"<<<<<<<", "|||||||", ">>>>>>>", "======="};
+    size_t length = strlen(marks[0]);
+    for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
+        bool is_divider = marks[i][0] == '=';
+        if (line->length >= length && memcmp(line->text, marks[i], length) == 0 &&
+            (line->length == length || (!is_divider && line->text[length] == ' ')) &&
+            (!is_divider || is_at_fault))
+            return marks[i];
+    }
+    return NULL;
+}
+
+/* Fails at the first of them, if there is one; 0 else. */
+static int fail_conflict(const struct yaml_fault *fault, struct err *e)
+{
+    char text[128];
+    const char *at = fault->file->text;
+    const char *end = at + fault->file->length;
+    for (size_t number = 0; at < end; number++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        struct line line = {.text = at, .length = (size_t)((newline == NULL ? end : newline) - at)};
+        if (line.length > 0 && at[line.length - 1] == '\r')
+            line.length--;
+        bool is_at_fault = number == fault->line || (fault->context != NULL && number == fault->context_line);
+        const char *mark = conflict_mark(&line, is_at_fault);
+        if (mark != NULL) {
+            snprintf(text, sizeof text,
+                     "a Git conflict marker (\"%s\"): finish the merge, and remove the markers", mark);
+            return fail(fault, number, 0, e, text);
+        }
+        at = newline == NULL ? end : newline + 1;
+    }
+    return 0;
+}
+
+/* The line before the fault speaks to YAML itself. */
+static bool begins_directive(const struct yaml_fault *fault)
+{
+    size_t number = line_before(fault->file, fault->line);
+    return number != SIZE_MAX && line_of(fault->file, number).text[0] == '%';
+}
+
+/* What needs a look at the text. */
+static int fail_by_text(const struct yaml_fault *fault, const char *problem, struct err *e)
+{
     if (strcmp(problem, "found character that cannot start any token") == 0)
         return fail_character(fault, e);
     if (has_text(fault->context, "quoted scalar") &&
@@ -279,10 +355,11 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
         return fail_colon(fault, e);
     if (strcmp(problem, "block sequence entries are not allowed in this context") == 0)
         return fail_entry(fault, e);
-    if (strcmp(problem, "did not find expected key") == 0)
+    if (strcmp(problem, "did not find expected key") == 0 ||
+        strcmp(problem, "did not find expected '-' indicator") == 0)
         return fail_indentation(fault, e);
-    if (strcmp(problem, "did not find expected '-' indicator") == 0)
-        return fail_indentation(fault, e);
+    if (strcmp(problem, "did not find expected node content") == 0)
+        return fail_content(fault, "where a value is expected: quote a value that begins with it", e);
     /* The key's line, not the next one, where the parser gave up. */
     if (strcmp(problem, "could not find expected ':'") == 0)
         return fail(fault, fault->context == NULL ? fault->line : fault->context_line,
@@ -293,13 +370,18 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
         return fail(fault, fault->context_line, fault->context_column, e,
                     is_list ? "the \"[\" here is not closed, or a comma is missing behind it"
                             : "the \"{\" here is not closed, or a comma is missing behind it");
-    for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
-        if (strcmp(problem, problems[i].problem) == 0)
-            return fail(fault, fault->line, fault->column, e, problems[i].text);
-    err_fill(e, ERR_MANIFEST, "not valid YAML: %s%s%s", problem, fault->context == NULL ? "" : " ",
-             fault->context == NULL ? "" : fault->context);
-    err_at(e, fault->file->path, (int)fault->line + 1, (int)fault->column + 1);
-    return -1;
+    if (strcmp(problem, "did not find expected <document start>") == 0 && fault->line > 0 &&
+        begins_directive(fault))
+        return fail(fault, fault->line, fault->column, e,
+                    "a line \"---\" must follow the lines that begin with \"%\"");
+    return yaml_fault_by_words(fault, problem, e);
+}
+
+int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
+{
+    if (fail_conflict(fault, e) < 0)
+        return -1;
+    return fail_by_text(fault, fault->problem == NULL ? "it can't be read" : fault->problem, e);
 }
 
 static const char *bytes_text(const struct yaml_file *file, size_t offset)

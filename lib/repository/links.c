@@ -116,7 +116,8 @@ int reader_check_size(const char *path, uint64_t size, int64_t max_file_bytes, c
     uint64_t room = out->max_bytes - out->length;
     uint64_t limit = max_file_bytes > 0 && (uint64_t)max_file_bytes < room ? (uint64_t)max_file_bytes : room;
     if (size > limit)
-        return err_set(e, ERR_REPOSITORY, "%s is too large: %llu bytes, the limit is %llu bytes", path,
+        return err_set(e, ERR_REPOSITORY,
+                       "%s is too large: %llu bytes, the limit is %llu bytes (--max-document-size)", path,
                        (unsigned long long)size, (unsigned long long)limit);
     return 0;
 }

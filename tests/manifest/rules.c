@@ -41,7 +41,7 @@ static const char *const listed[] = {
     "yaml/tab", "yaml/colon", "yaml/below-value", "yaml/quote", "yaml/fence", "yaml/character",
     "yaml/indentation", "yaml/missing-colon", "yaml/behind-value", "yaml/flow", "yaml/escape", "yaml/alias",
     "yaml/bomb", "yaml/depth", "yaml/documents", "yaml/merge", "yaml/tag", "yaml/block", "yaml/utf8",
-    "yaml/utf16", "yaml/nul", "yaml/control", "yaml/size"};
+    "yaml/utf16", "yaml/nul", "yaml/control", "yaml/size", "yaml/content", "yaml/directive", "yaml/conflict"};
 
 /* Rows of which the right behaviour is no complaint: the test that shows it, which names the row. */
 static const struct {

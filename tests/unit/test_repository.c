@@ -331,7 +331,7 @@ static void expect_files(struct repository *repository)
     expect_error(repository, "/etc/passwd", ERR_REPOSITORY, "");
     expect_error(repository, "nothing", ERR_NOT_FOUND, "does not exist");
     expect_error(repository, ".git/config", ERR_NOT_FOUND, "does not exist");
-    expect_error(repository, "lib/big", ERR_REPOSITORY, "too large");
+    expect_error(repository, "lib/big", ERR_REPOSITORY, "--max-document-size");
     assert_int_equal(repository_list(repository, "links", &entries, &count, &e), 0);
     static const struct repository_entry expected[] = {
         {"absolute", ENTRY_LINK}, {"chain", ENTRY_FILE},   {"file", ENTRY_FILE}, {"folder", ENTRY_FOLDER},
