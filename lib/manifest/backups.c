@@ -57,13 +57,13 @@ static int apply(struct load *load, const struct map *by_key, struct backup *bac
     return 0;
 }
 
-static int complain(struct load *load, const struct backup_rule *rule, enum diagnostic_severity severity,
-                    const char *advice, const char *text, struct err *e)
+static int complain(struct load *load, const struct backup_rule *rule, enum rule failed, const char *advice,
+                    const char *text, struct err *e)
 {
     struct yaml_file *file;
     return settings_reopen(load, &file, e) < 0
                ? -1
-               : diagnose(load, severity, file, rule->place, advice, e, "%s", text);
+               : diagnose(load, failed, file, rule->place, advice, e, "%s", text);
 }
 
 /* A file with several packages: which of them would lie there? */
@@ -78,7 +78,7 @@ static int check_single(struct load *load, const struct backup_rule *rule, struc
                      rule->package_file, file->count);
     return text == NULL
                ? -1
-               : complain(load, rule, DIAGNOSTIC_ERROR, "name the URL of the package that is meant", text, e);
+               : complain(load, rule, RULE_BACKUP_URLS, "name the URL of the package that is meant", text, e);
 }
 
 /* `may_be_hidden`: the package may be one of those with a mistake. */
@@ -95,7 +95,7 @@ static int tell_unused(struct load *load, const struct backup_rule *rule, bool a
     if (problem.text != NULL)
         return reference_advice(load, rule->package_file, &advice, e) < 0
                    ? -1
-                   : complain(load, rule, DIAGNOSTIC_ERROR, advice, problem.text, e);
+                   : complain(load, rule, RULE_BACKUP_URLS, advice, problem.text, e);
     if (!all_teams || (rule->url != NULL && may_be_hidden))
         return 0;
     if (rule->url != NULL)
@@ -105,7 +105,7 @@ static int tell_unused(struct load *load, const struct backup_rule *rule, bool a
         return 0; /* a team names it, in an entry with a mistake */
     else
         text = arena_printf(load->arena, e, "no team has the package file %s", rule->package_file);
-    return text == NULL ? -1 : complain(load, rule, DIAGNOSTIC_WARNING, NULL, text, e);
+    return text == NULL ? -1 : complain(load, rule, RULE_UNUSED_SETTING, NULL, text, e);
 }
 
 int backups_apply(struct load *load, struct desired_team *teams, size_t count, struct err *e)

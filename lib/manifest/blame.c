@@ -11,8 +11,8 @@ enum { ADVISED_MAX = 100 }; /* each advice reads folders */
 
 static int advise_base(struct load *load, const struct yaml_node *at, const char **advice, struct err *e);
 
-static int tell(struct load *load, const struct yaml_node *at, const char *key, const char *path,
-                const char *problem, struct err *e)
+static int tell(struct load *load, enum rule rule, const struct yaml_node *at, const char *key,
+                const char *path, const char *problem, struct err *e)
 {
     bool is_advised = load->broken_paths.count <= ADVISED_MAX;
     const char *advice = NULL;
@@ -20,12 +20,12 @@ static int tell(struct load *load, const struct yaml_node *at, const char *key, 
         return -1;
     if (is_advised && advice == NULL && advise_base(load, at, &advice, e) < 0)
         return -1;
-    return key == NULL ? diagnose_error(load, at, advice, e, "%s", problem)
-                       : diagnose_error(load, at, advice, e, "\"%s\": %s", key, problem);
+    return key == NULL ? diagnose_at(load, rule, at, advice, e, "%s", problem)
+                       : diagnose_at(load, rule, at, advice, e, "\"%s\": %s", key, problem);
 }
 
-int reference_blame(struct load *load, const struct yaml_node *at, const char *key, const char *path,
-                    const char *problem, struct err *e)
+int reference_blame(struct load *load, enum rule rule, const struct yaml_node *at, const char *key,
+                    const char *path, const char *problem, struct err *e)
 {
     const char *about = arena_printf(load->arena, e, "%s\n%s", path, problem);
     struct map_slot *slot = about == NULL ? NULL : map_slot(&load->broken_paths, load->arena, about, e);
@@ -36,7 +36,7 @@ int reference_blame(struct load *load, const struct yaml_node *at, const char *k
     bool is_first = first->file == at->file && first->line == at->line && first->column == at->column;
     if (!is_first)
         return trail_add(load, about, yaml_place(at), e);
-    return tell(load, at, key, path, problem, e) < 0 ? -1 : trail_about(load, about, yaml_place(at), e);
+    return tell(load, rule, at, key, path, problem, e) < 0 ? -1 : trail_about(load, about, yaml_place(at), e);
 }
 
 enum part_match { PART_NONE, PART_SAME, PART_FOLDED, PART_NEAR };

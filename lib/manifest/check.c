@@ -31,9 +31,10 @@ static int check_scripts(struct load *load, struct entry *entry, struct err *e)
             if (entry->values[needed[k]] != NULL)
                 continue;
             entry->has_errors = true;
-            if (diagnose_error(load, entry->node, "name a script under the key, as `path: …`", e,
-                               "a %s package needs \"%s\": Fleet has no default for it", suffixes[i],
-                               schema_key_name(needed[k])) < 0)
+            if (diagnose_at(load, RULE_MISSING_SCRIPT, entry->node,
+                            "name a script under the key, as `path: …`", e,
+                            "a %s package needs \"%s\": Fleet has no default for it", suffixes[i],
+                            schema_key_name(needed[k])) < 0)
                 return -1;
         }
     }
@@ -46,7 +47,7 @@ int check_configuration(struct load *load, const struct software_item *item, con
     if (item->url == NULL || url_names(item->url, ".ipa"))
         return 0;
     *has_errors = true;
-    return diagnose_error(load, key, NULL, e, "\"configuration\" is for .ipa packages only");
+    return diagnose_at(load, RULE_MISPLACED_KEY, key, NULL, e, "\"configuration\" is for .ipa packages only");
 }
 
 int check_package(struct load *load, struct entry *entry, struct err *e)
@@ -57,8 +58,8 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
         return 0;
     if (always != NULL && entry->item.always_download && entry->values[KEY_HASH_SHA256] != NULL) {
         entry->has_errors = true;
-        if (diagnose_error(load, entry->keys[KEY_ALWAYS_DOWNLOAD], "remove one of them", e,
-                           "\"always_download\" makes no sense with \"hash_sha256\"") < 0)
+        if (diagnose_at(load, RULE_CONFLICTING_KEYS, entry->keys[KEY_ALWAYS_DOWNLOAD], "remove one of them",
+                        e, "\"always_download\" makes no sense with \"hash_sha256\"") < 0)
             return -1;
     }
     if (configuration != NULL &&
@@ -76,17 +77,17 @@ static int check_slug(struct load *load, struct entry *entry, struct err *e)
     const struct yaml_node *node = entry->values[KEY_SLUG];
     if (slash == NULL || slash == entry->item.slug || slash[1] == '\0') {
         entry->has_errors = true;
-        return diagnose_error(load, node, NULL, e,
-                              "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
-                              diagnose_value(node, shown));
+        return diagnose_at(load, RULE_SLUG, node, NULL, e,
+                           "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
+                           diagnose_value(node, shown));
     }
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         if (strcasecmp(slash + 1, wrong[i]) != 0)
             continue;
         entry->has_errors = true;
-        return diagnose_error(load, node, NULL, e, "the slug \"%s\": did you mean \"%.*s/%s\"?",
-                              diagnose_value(node, shown), (int)(slash - entry->item.slug), entry->item.slug,
-                              i < 3 ? "darwin" : "windows");
+        return diagnose_at(load, RULE_SLUG, node, NULL, e, "the slug \"%s\": did you mean \"%.*s/%s\"?",
+                           diagnose_value(node, shown), (int)(slash - entry->item.slug), entry->item.slug,
+                           i < 3 ? "darwin" : "windows");
     }
     return 0;
 }
@@ -110,19 +111,18 @@ static int check_window(struct load *load, struct entry *entry, struct err *e)
         if (ends[i].text == NULL || is_time(ends[i].text))
             continue;
         entry->has_errors = true;
-        if (diagnose_error(load, entry->values[ends[i].key], NULL, e,
-                           "\"%s\" must be a time of day like 02:30, not \"%s\"",
-                           schema_key_name(ends[i].key),
-                           diagnose_value(entry->values[ends[i].key], shown)) < 0)
+        if (diagnose_at(load, RULE_TIME, entry->values[ends[i].key], NULL, e,
+                        "\"%s\" must be a time of day like 02:30, not \"%s\"", schema_key_name(ends[i].key),
+                        diagnose_value(entry->values[ends[i].key], shown)) < 0)
             return -1;
     }
     bool has_start = entry->values[KEY_AUTO_UPDATE_WINDOW_START] != NULL;
     if (has_start == (entry->values[KEY_AUTO_UPDATE_WINDOW_END] != NULL))
         return 0;
     entry->has_errors = true;
-    return diagnose_error(load, entry->keys[has_start ? ends[0].key : ends[1].key], NULL, e,
-                          "\"%s\" needs \"%s\" beside it", schema_key_name(ends[has_start ? 0 : 1].key),
-                          schema_key_name(ends[has_start ? 1 : 0].key));
+    return diagnose_at(load, RULE_MISSING_KEY, entry->keys[has_start ? ends[0].key : ends[1].key], NULL, e,
+                       "\"%s\" needs \"%s\" beside it", schema_key_name(ends[has_start ? 0 : 1].key),
+                       schema_key_name(ends[has_start ? 1 : 0].key));
 }
 
 /* Apple's ids are numbers, Google's are names like com.example.app. Fleet decides. */
@@ -135,12 +135,12 @@ static int check_store_id(struct load *load, const struct entry *entry, struct e
     bool is_android = text_equal(item->platform, "android");
     if (is_number != is_android)
         return 0;
-    return diagnose_warning(load, node, is_android ? NULL : "an app of Google Play needs `platform: android`",
-                            e,
-                            is_android ? "the id \"%s\" is a number: apps of Google Play have names like "
-                                         "com.example.app"
-                                       : "the id \"%s\" is no number, as apps of the App Store have",
-                            diagnose_value(node, shown));
+    return diagnose_at(load, RULE_STORE_ID, node,
+                       is_android ? NULL : "an app of Google Play needs `platform: android`", e,
+                       is_android ? "the id \"%s\" is a number: apps of Google Play have names like "
+                                    "com.example.app"
+                                  : "the id \"%s\" is no number, as apps of the App Store have",
+                       diagnose_value(node, shown));
 }
 
 int check_app(struct load *load, struct entry *entry, struct err *e)
@@ -159,9 +159,9 @@ int check_app(struct load *load, struct entry *entry, struct err *e)
         if (strcmp(item->platform, platforms[i]) == 0)
             return 0;
     entry->has_errors = true;
-    return diagnose_error(load, entry->values[KEY_PLATFORM], NULL, e,
-                          "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
-                          diagnose_value(entry->values[KEY_PLATFORM], shown));
+    return diagnose_at(load, RULE_PLATFORM, entry->values[KEY_PLATFORM], NULL, e,
+                       "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
+                       diagnose_value(entry->values[KEY_PLATFORM], shown));
 }
 
 static uint32_t big_endian(const char *bytes)
@@ -187,7 +187,8 @@ int check_icon(struct load *load, const struct text_file *icon, const struct yam
                                icon->path, width, height);
     }
     *has_errors = true;
-    return problem == NULL ? -1 : reference_blame(load, node, "icon", icon->path, problem, e);
+    return problem == NULL ? -1
+                           : reference_blame(load, RULE_UNUSABLE_FILE, node, "icon", icon->path, problem, e);
 }
 
 static int collide(struct load *load, struct team_source *first, struct team_source *second, const char *why,
@@ -195,7 +196,7 @@ static int collide(struct load *load, struct team_source *first, struct team_sou
 {
     first->is_invalid = true;
     second->is_invalid = true;
-    return diagnose(load, DIAGNOSTIC_ERROR, &second->file, second->name_place,
+    return diagnose(load, RULE_TEAM_COLLISION, &second->file, second->name_place,
                     "rename one of the two, or remove it", e, "%s: \"%s\" here, \"%s\" in %s:%d", why,
                     second->name, first->name, first->name_place.file, first->name_place.line);
 }

@@ -60,7 +60,7 @@ static int tell(struct load *load, enum claim what, const struct claimant *claim
                                         [CLAIM_DIGEST] = "bytes (SHA-256)",
                                         [CLAIM_SLUG] = "app",
                                         [CLAIM_STORE] = "app"};
-    return diagnose(load, DIAGNOSTIC_ERROR, node->file, claimant->place, "remove one of the two", e,
+    return diagnose(load, RULE_REPEATED_SOFTWARE, node->file, claimant->place, "remove one of the two", e,
                     "%s: the same %s as %s in line %d; a team can have it once", claimant->label, words[what],
                     holder->label, holder->place.line);
 }

@@ -63,7 +63,7 @@ static int add_finding(struct load *load, const struct diagnostic *diagnostic, s
     return map_put(&load->told, load->arena, kept, told, e);
 }
 
-int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
+int diagnose(struct load *load, enum rule rule, struct yaml_file *file, struct place place,
              const char *advice, struct err *e, const char *format, ...)
 {
     char text[ERR_TEXT_BYTES];
@@ -73,7 +73,7 @@ int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_f
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const struct diagnostic diagnostic = {
-        .severity = severity, .place = place, .text = text, .advice = advice};
+        .rule = rule, .severity = rule_severity(rule), .place = place, .text = text, .advice = advice};
     snprintf(key, sizeof key, "%d:%d:%s:%s", place.line, place.column, place.file == NULL ? "" : place.file,
              text);
     const struct told *told = map_get(&load->told, key);
@@ -89,15 +89,15 @@ int diagnose_twice(struct load *load, const struct yaml_node *key, const struct 
                    const char *advice, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    return diagnose_error(load, key, advice != NULL ? advice : "only one of them can hold: remove the other",
-                          e, "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown),
-                          first->line);
+    return diagnose_at(load, RULE_REPEATED_KEY, key,
+                       advice != NULL ? advice : "only one of them can hold: remove the other", e,
+                       "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown), first->line);
 }
 
 int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e)
 {
-    return diagnose_error(load, key, NULL, e,
-                          "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
+    return diagnose_at(load, RULE_MERGE_KEY, key, NULL, e,
+                       "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
 }
 
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem, struct err *e)
@@ -105,7 +105,7 @@ int diagnose_problem(struct load *load, struct yaml_file *file, const struct err
     if (problem->class != ERR_MANIFEST)
         return err_set(e, problem->class, "%s", problem->text);
     const struct place place = {.file = file->path, .line = problem->line, .column = problem->column};
-    return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "%s", problem->text);
+    return diagnose(load, RULE_YAML, file, place, NULL, e, "%s", problem->text);
 }
 
 struct ordered {

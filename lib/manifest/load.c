@@ -54,9 +54,9 @@ static int complain_of_link(struct finder *finder, const char *base, const char 
         return 0;
     finder->has_bad_link = true;
     if (listing.problem != NULL)
-        return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = path}, NULL, e, "%s",
+        return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = path}, NULL, e, "%s",
                         listing.problem);
-    return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = path}, NULL, e,
+    return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = path}, NULL, e,
                     "%s is a symbolic link to %s, which is no folder of the repository", path, leads_to);
 }
 
@@ -111,13 +111,13 @@ static int complain_of_pattern(struct load *load, size_t index, const char *reas
     struct place place = settings_item_place(load, &load->options->files, "file", index);
     struct yaml_file *file = NULL;
     if (place.line == 0)
-        return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = pattern}, NULL, e, "%s",
+        return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = pattern}, NULL, e, "%s",
                         reason != NULL ? reason : "no file of the repository matches");
     if (settings_reopen(load, &file, e) < 0)
         return -1;
     if (reason != NULL)
-        return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "\"files\": %s", reason);
-    return diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "no file of the repository matches \"%s\"",
+        return diagnose(load, RULE_TEAM_FOLDER, file, place, NULL, e, "\"files\": %s", reason);
+    return diagnose(load, RULE_TEAM_FOLDER, file, place, NULL, e, "no file of the repository matches \"%s\"",
                     pattern);
 }
 
@@ -171,7 +171,7 @@ static int find_team_files(struct finder *finder, struct err *e)
     bool is_in_doubt = options->settings != NULL && options->settings->selection_in_doubt;
     if (options->files.is_set || finder->base_count > 0 || finder->has_bad_link || is_in_doubt)
         return 0;
-    return diagnose(finder->load, DIAGNOSTIC_WARNING, NULL, (struct place){.file = NULL},
+    return diagnose(finder->load, RULE_NO_TEAMS, NULL, (struct place){.file = NULL},
                     "name the files with -f, or the folder that holds teams/ with --subdir", e,
                     "there is no folder teams/ or fleets/ at the root or one level below: nothing to do");
 }

@@ -52,12 +52,10 @@ struct load {
 
 /* `file` gives the excerpt and may be NULL; `advice` is a constant or lives in the arena, and may be NULL.
  * What was told before, at the same place in the same words, is not told again. */
-int diagnose(struct load *load, enum diagnostic_severity severity, struct yaml_file *file, struct place place,
+int diagnose(struct load *load, enum rule rule, struct yaml_file *file, struct place place,
              const char *advice, struct err *e, const char *format, ...) PRINTF_LIKE(7, 8) MUST_CHECK;
-#define diagnose_error(load, node, advice, e, ...)                                                           \
-    diagnose((load), DIAGNOSTIC_ERROR, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
-#define diagnose_warning(load, node, advice, e, ...)                                                         \
-    diagnose((load), DIAGNOSTIC_WARNING, (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
+#define diagnose_at(load, rule, node, advice, e, ...)                                                        \
+    diagnose((load), (rule), (node)->file, yaml_place(node), (advice), (e), __VA_ARGS__)
 /* A key that stands in its mapping before. `advice` may be NULL. */
 int diagnose_twice(struct load *load, const struct yaml_node *key, const struct yaml_node *first,
                    const char *advice, struct err *e) MUST_CHECK;
@@ -141,6 +139,7 @@ struct text_reference {
     struct text_file file;
     const char *sha256;        /* script packages */
     const char *problem;       /* why it can't be used; NULL if it can */
+    bool is_missing;           /* that is why */
     bool is_reported;          /* the problem is inside the file, and a diagnostic says it already */
     bool has_carriage_returns; /* script packages */
 };
@@ -149,8 +148,8 @@ struct text_reference {
 
 /* `path`, which `at` names (under `key`, unless NULL), can't be used because of `problem`: an error at the
  * first place that names it; later places are added to its trail. */
-int reference_blame(struct load *load, const struct yaml_node *at, const char *key, const char *path,
-                    const char *problem, struct err *e) MUST_CHECK;
+int reference_blame(struct load *load, enum rule rule, const struct yaml_node *at, const char *key,
+                    const char *path, const char *problem, struct err *e) MUST_CHECK;
 /* "did you mean lib/x.yml?": part by part, what differs in case or accents only, else the nearest name; NULL
  * if there is none. */
 int reference_advice(struct load *load, const char *path, const char **advice, struct err *e) MUST_CHECK;

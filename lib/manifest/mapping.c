@@ -21,10 +21,10 @@ static int tell_unknown(struct load *load, const struct mapping *mapping, const 
     const char *nearest =
         key->kind == YAML_SCALAR ? text_nearest(key->text, mapping->names, mapping->count) : NULL;
     if (nearest == NULL)
-        return diagnose_error(load, key, NULL, e, "unknown key \"%s\" in %s", diagnose_value(key, shown),
-                              mapping->what);
-    return diagnose_error(load, key, NULL, e, "unknown key \"%s\" in %s: did you mean \"%s\"?",
-                          diagnose_value(key, shown), mapping->what, nearest);
+        return diagnose_at(load, RULE_UNKNOWN_KEY, key, NULL, e, "unknown key \"%s\" in %s",
+                           diagnose_value(key, shown), mapping->what);
+    return diagnose_at(load, RULE_UNKNOWN_KEY, key, NULL, e, "unknown key \"%s\" in %s: did you mean \"%s\"?",
+                       diagnose_value(key, shown), mapping->what, nearest);
 }
 
 int mapping_read(struct load *load, const struct yaml_node *node, struct mapping *mapping, struct err *e)

@@ -17,8 +17,8 @@ static int read_entry(struct load *load, const struct yaml_node *node, const str
     if (setup == NULL || file->count == 1)
         return 0;
     entry->has_errors = true;
-    return diagnose_error(load, setup, "write it beside \"path\" in the team's file", e,
-                          "\"setup_experience\" can't stand in a file with several packages");
+    return diagnose_at(load, RULE_MISPLACED_KEY, setup, "write it beside \"path\" in the team's file", e,
+                       "\"setup_experience\" can't stand in a file with several packages");
 }
 
 static int read_entries(struct load *load, const struct yaml_node *root, struct package_file *file,
@@ -50,7 +50,7 @@ static int parse(struct load *load, struct yaml_file *text, struct package_file 
     }
     if (root == NULL || (root->kind == YAML_SEQUENCE && root->count == 0)) {
         file->has_errors = true;
-        return diagnose(load, DIAGNOSTIC_ERROR, text, place, NULL, e, "the package file is empty");
+        return diagnose(load, RULE_UNUSABLE_FILE, text, place, NULL, e, "the package file is empty");
     }
     return read_entries(load, root, file, e);
 }
@@ -89,6 +89,7 @@ int package_file_get(struct load *load, const char *path, const struct yaml_node
     if (reference_read(load, path, text, &problem, e) < 0)
         return -1;
     file->problem = problem.text;
+    file->is_missing = problem.is_missing;
     struct file_list *outer = load->files;
     const struct place outer_entry = load->entry;
     size_t met = load->met_count;
@@ -107,8 +108,8 @@ static int both_places(struct load *load, const struct yaml_node *team, const st
                        bool *has_errors, struct err *e)
 {
     *has_errors = true;
-    return diagnose_error(load, team, "keep one of the two", e, "\"%s\" is set here and in %s:%d", team->text,
-                          package->file->path, package->line);
+    return diagnose_at(load, RULE_CONFLICTING_KEYS, team, "keep one of the two", e,
+                       "\"%s\" is set here and in %s:%d", team->text, package->file->path, package->line);
 }
 
 /* Labels of either mode. */
@@ -131,9 +132,10 @@ static int overlay_labels(struct load *load, const struct entry *team, const str
         *has_errors = true;
         if (package != file->entries)
             return 0; /* told at the first package */
-        return diagnose_error(load, key, "write the labels into the package file, or split it", e,
-                              "\"%s\" can't stand beside a file with several packages (%s has %zu)",
-                              key->text, file->path, file->count);
+        return diagnose_at(load, RULE_MISPLACED_KEY, key,
+                           "write the labels into the package file, or split it", e,
+                           "\"%s\" can't stand beside a file with several packages (%s has %zu)", key->text,
+                           file->path, file->count);
     }
     const struct yaml_node *packages_own = label_key(package);
     if (packages_own != NULL)
@@ -154,9 +156,9 @@ static int overlay_self_service(struct load *load, const struct entry *team, con
     out->self_service = team->item.self_service;
     if (!package->item.self_service)
         return 0;
-    return diagnose_warning(load, key, NULL, e, "\"self_service: false\" here wins over the true of %s:%d",
-                            package->keys[KEY_SELF_SERVICE]->file->path,
-                            package->keys[KEY_SELF_SERVICE]->line);
+    return diagnose_at(load, RULE_OVERRIDDEN, key, NULL, e,
+                       "\"self_service: false\" here wins over the true of %s:%d",
+                       package->keys[KEY_SELF_SERVICE]->file->path, package->keys[KEY_SELF_SERVICE]->line);
 }
 
 int package_file_overlay(struct load *load, const struct entry *team, const struct package_file *file,

@@ -180,9 +180,9 @@ static const char *misplaced_advice(const struct reading *reading, enum entry_ke
 static int nested_file(struct load *load, const struct yaml_pair *pair, struct err *e)
 {
     const char *reason;
-    if (diagnose_error(load, pair->key,
-                       "describe the package here, or name the other file in the team's file", e,
-                       "a package file can't refer to another one") < 0)
+    if (diagnose_at(load, RULE_NESTED_FILE, pair->key,
+                    "describe the package here, or name the other file in the team's file", e,
+                    "a package file can't refer to another one") < 0)
         return -1;
     if (pair->value->kind != YAML_SCALAR)
         return 0;
@@ -198,8 +198,8 @@ static int misplaced_key(const struct reading *reading, const struct yaml_pair *
 {
     if (reading->context == IN_PACKAGE_FILE && (known == KEY_PATH || known == KEY_PATHS))
         return nested_file(reading->load, pair, e);
-    return diagnose_error(reading->load, pair->key, misplaced_advice(reading, known), e, "\"%s\" %s",
-                          pair->key->text, misplaced_text(known, reading->context));
+    return diagnose_at(reading->load, RULE_MISPLACED_KEY, pair->key, misplaced_advice(reading, known), e,
+                       "\"%s\" %s", pair->key->text, misplaced_text(known, reading->context));
 }
 
 /* The key that was meant; -1 if it is like none. */
@@ -225,11 +225,13 @@ static int unknown_key(struct reading *reading, const struct yaml_node *key, str
     int nearest = key->kind == YAML_SCALAR ? nearest_key(reading, key->text) : -1;
     if (nearest >= 0) {
         reading->has_source = reading->has_source || is_source((enum entry_key)nearest);
-        return diagnose_error(reading->load, key, NULL, e, "unknown key \"%s\": did you mean \"%s\"?",
-                              diagnose_value(key, shown), fields[nearest].key);
+        return diagnose_at(reading->load, RULE_UNKNOWN_KEY, key, NULL, e,
+                           "unknown key \"%s\": did you mean \"%s\"?", diagnose_value(key, shown),
+                           fields[nearest].key);
     }
     if (reading->stranger != NULL)
-        return diagnose_error(reading->load, key, NULL, e, "unknown key \"%s\"", diagnose_value(key, shown));
+        return diagnose_at(reading->load, RULE_UNKNOWN_KEY, key, NULL, e, "unknown key \"%s\"",
+                           diagnose_value(key, shown));
     reading->stranger = key;
     return 0;
 }
@@ -294,12 +296,12 @@ static int tell_missing(const struct reading *reading, struct err *e)
         return 0;
     reading->entry->has_errors = true;
     if (reading->stranger == NULL)
-        return diagnose_error(reading->load, reading->entry->node, NULL, e, "%s", missing);
+        return diagnose_at(reading->load, RULE_MISSING_KEY, reading->entry->node, NULL, e, "%s", missing);
     const char *advice = stranger_advice(reading);
-    return diagnose_error(reading->load, reading->stranger, advice, e, "unknown key \"%s\"%s%s",
-                          diagnose_value(reading->stranger, shown),
-                          missing == NULL || advice != NULL ? "" : ": ",
-                          missing == NULL || advice != NULL ? "" : missing);
+    return diagnose_at(reading->load, RULE_UNKNOWN_KEY, reading->stranger, advice, e,
+                       "unknown key \"%s\"%s%s", diagnose_value(reading->stranger, shown),
+                       missing == NULL || advice != NULL ? "" : ": ",
+                       missing == NULL || advice != NULL ? "" : missing);
 }
 
 /* `path` decides what else may stand there. */
@@ -321,8 +323,8 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
     out->item.package_file = "";
     if (node->kind != YAML_MAPPING) {
         out->has_errors = true;
-        return diagnose_error(
-            load, node,
+        return diagnose_at(
+            load, RULE_TYPE, node,
             node->kind == YAML_SCALAR && schema_is_yaml(node->text) ? "write \"path: \" before it" : NULL, e,
             "an entry must be a mapping, not %s", yaml_kind_text(node));
     }

@@ -97,6 +97,7 @@ int claims_add_file(struct load *load, const char *path, const struct yaml_node 
 struct package_file {
     const char *path;
     const char *problem; /* why it can't be read; NULL if it was */
+    bool is_missing;     /* that is why */
     bool has_errors;     /* in it: its diagnostics are written */
     bool has_findings;   /* these, or warnings */
     size_t count;

@@ -13,11 +13,11 @@ static int wrong_kind(const struct value *value, const char *expected, struct er
 {
     value->entry->has_errors = true;
     if (expected == NULL)
-        return diagnose_error(value->load, value->node, NULL, e,
-                              "each entry of \"%s\" must be a text, not %s", value->field->key,
-                              yaml_kind_text(value->node));
-    return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be %s, not %s", value->field->key,
-                          expected, yaml_kind_text(value->node));
+        return diagnose_at(value->load, RULE_TYPE, value->node, NULL, e,
+                           "each entry of \"%s\" must be a text, not %s", value->field->key,
+                           yaml_kind_text(value->node));
+    return diagnose_at(value->load, RULE_TYPE, value->node, NULL, e, "\"%s\" must be %s, not %s",
+                       value->field->key, expected, yaml_kind_text(value->node));
 }
 
 static size_t count_characters(const char *text)
@@ -73,13 +73,14 @@ static int read_scalar(const struct value *value, const struct yaml_node *node, 
     size_t characters = most == 0 || strlen(text) <= most ? 0 : count_characters(text);
     if (characters > most) {
         value->entry->has_errors = true;
-        return diagnose_error(load, node, NULL, e, "\"%s\" has %zu characters; at most %zu are allowed",
-                              value->field->key, characters, most);
+        return diagnose_at(load, RULE_TEXT, node, NULL, e,
+                           "\"%s\" has %zu characters; at most %zu are allowed", value->field->key,
+                           characters, most);
     }
     const char *fault = text_fault(value, node, text);
     if (fault != NULL) {
         value->entry->has_errors = true;
-        return diagnose_error(load, node, NULL, e, "\"%s\" %s", value->field->key, fault);
+        return diagnose_at(load, RULE_TEXT, node, NULL, e, "\"%s\" %s", value->field->key, fault);
     }
     *out = text[0] == '\0' ? NULL : text;
     return 0;
@@ -105,20 +106,20 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
         return 0;
     value->entry->has_errors = true;
     if (url_is_http(url) && !has_blank)
-        return diagnose_error(value->load, node, "add its prefix there, or use another URL", e,
-                              "\"%s\": %s is below no prefix of \"allowed_sources\"", value->field->key,
-                              diagnose_value(node, shown));
+        return diagnose_at(value->load, RULE_SOURCE, node, "add its prefix there, or use another URL", e,
+                           "\"%s\": %s is below no prefix of \"allowed_sources\"", value->field->key,
+                           diagnose_value(node, shown));
     if (has_blank && (node->is_block || node->is_folded))
-        return diagnose_error(
-            value->load, node, NULL, e,
+        return diagnose_at(
+            value->load, RULE_URL, node, NULL, e,
             "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line",
             value->field->key);
     bool is_http = !has_blank && (text_starts_with(url, "http://") || text_starts_with(url, "https://"));
     const char *advice = is_http ? "after the scheme come a host and, if any, a port of 1 to 65535" : NULL;
-    return diagnose_error(value->load, node, advice, e, "\"%s\": %s %s", value->field->key,
-                          diagnose_value(node, shown),
-                          has_blank ? "holds a blank; in a URL it is written %20"
-                                    : "is no URL that can be fetched: http:// and https:// work");
+    return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", value->field->key,
+                       diagnose_value(node, shown),
+                       has_blank ? "holds a blank; in a URL it is written %20"
+                                 : "is no URL that can be fetched: http:// and https:// work");
 }
 
 static int read_url(const struct value *value, struct err *e)
@@ -188,9 +189,9 @@ static int read_digest(const struct value *value, struct err *e)
         return 0;
     if (!digest_is_hex(text)) {
         value->entry->has_errors = true;
-        return diagnose_error(value->load, value->node, "copy it from `sha256sum FILE`", e,
-                              "\"%s\" must be 64 hex digits: \"%s\" has %zu characters", value->field->key,
-                              diagnose_value(value->node, shown), strlen(text));
+        return diagnose_at(value->load, RULE_DIGEST, value->node, "copy it from `sha256sum FILE`", e,
+                           "\"%s\" must be 64 hex digits: \"%s\" has %zu characters", value->field->key,
+                           diagnose_value(value->node, shown), strlen(text));
     }
     char *lower = arena_strdup(value->load->arena, text, e);
     if (lower == NULL)
@@ -221,13 +222,14 @@ static int read_bool(const struct value *value, bool *is_true, bool *is_given, s
         *is_given = true;
         if (!value->node->is_quoted || strchr(value->node->text, '$') != NULL)
             return 0;
-        return diagnose_warning(value->load, value->node, "remove the quotes", e,
-                                "\"%s\" is in quotes: it is taken as %s, but fleetctl refuses a text here",
-                                value->field->key, matches_yes ? "true" : "false");
+        return diagnose_at(value->load, RULE_QUOTED_BOOLEAN, value->node, "remove the quotes", e,
+                           "\"%s\" is in quotes: it is taken as %s, but fleetctl refuses a text here",
+                           value->field->key, matches_yes ? "true" : "false");
     }
     value->entry->has_errors = true;
-    return diagnose_error(value->load, value->node, NULL, e, "\"%s\" must be true or false, not \"%s\"",
-                          value->field->key, diagnose_value(value->node, shown));
+    return diagnose_at(value->load, RULE_BOOLEAN, value->node, NULL, e,
+                       "\"%s\" must be true or false, not \"%s\"", value->field->key,
+                       diagnose_value(value->node, shown));
 }
 
 static int read_switch(const struct value *value, struct err *e)
@@ -261,9 +263,9 @@ static int check_labels(const struct value *value, const struct string_list *lab
                 continue;
             char shown[SHOWN_BYTES];
             value->entry->has_errors = true;
-            if (diagnose_error(value->load, value->node->items[i], NULL, e,
-                               "the label \"%s\" stands there twice",
-                               diagnose_value(value->node->items[i], shown)) < 0)
+            if (diagnose_at(value->load, RULE_REPEATED_LABEL, value->node->items[i], NULL, e,
+                            "the label \"%s\" stands there twice",
+                            diagnose_value(value->node->items[i], shown)) < 0)
                 return -1;
         }
     return 0;
@@ -277,14 +279,14 @@ static int read_labels(const struct value *value, struct err *e)
         return -1;
     if (labels.is_set && item->labels.is_set) {
         value->entry->has_errors = true;
-        return diagnose_error(value->load, value->node, "keep one of the three", e,
-                              "only one of labels_include_any, labels_exclude_any and labels_include_all is "
-                              "allowed");
+        return diagnose_at(value->load, RULE_CONFLICTING_KEYS, value->node, "keep one of the three", e,
+                           "only one of labels_include_any, labels_exclude_any and labels_include_all is "
+                           "allowed");
     }
     if (labels.is_set && value->node->count == 0 &&
-        diagnose_warning(value->load, value->node, "remove the key, or name the labels", e,
-                         "\"%s\" is an empty list: the software is for all computers of the team",
-                         value->field->key) < 0)
+        diagnose_at(value->load, RULE_EMPTY_LABELS, value->node, "remove the key, or name the labels", e,
+                    "\"%s\" is an empty list: the software is for all computers of the team",
+                    value->field->key) < 0)
         return -1;
     if (labels.count == value->node->count && check_labels(value, &labels, e) < 0)
         return -1;
@@ -306,9 +308,10 @@ static int find_path(const struct value *value, const struct yaml_node **at, str
         }
         char shown[SHOWN_BYTES];
         value->entry->has_errors = true;
-        if (diagnose_error(value->load, key, NULL, e, "%s \"%s\" in \"%s\": it takes one \"path\" only",
-                           is_path ? "a second" : "unknown key", diagnose_value(key, shown),
-                           value->field->key) < 0)
+        if (diagnose_at(value->load, RULE_UNKNOWN_KEY, key, NULL, e,
+                        "%s \"%s\" in \"%s\": it takes one \"path\" only",
+                        is_path ? "a second" : "unknown key", diagnose_value(key, shown),
+                        value->field->key) < 0)
             return -1;
     }
     return 0;
@@ -330,8 +333,9 @@ static int read_reference(const struct value *value, const struct yaml_node **at
         value->entry->has_errors = true;
         if (*at == NULL && node->count > 0)
             return 0; /* the key that stands there instead was told */
-        return diagnose_error(value->load, *at != NULL ? *at : node, "name the file, or remove the key", e,
-                              "\"%s\" has no \"path\"", value->field->key);
+        return diagnose_at(value->load, RULE_MISSING_KEY, *at != NULL ? *at : node,
+                           "name the file, or remove the key", e, "\"%s\" has no \"path\"",
+                           value->field->key);
     }
     if (read_scalar(value, *at, "a path", &text, e) < 0)
         return -1;
@@ -341,7 +345,7 @@ static int read_reference(const struct value *value, const struct yaml_node **at
     if (*path != NULL)
         return 0;
     value->entry->has_errors = true;
-    return reason == NULL ? -1 : diagnose_error(value->load, *at, NULL, e, "%s", reason);
+    return reason == NULL ? -1 : diagnose_at(value->load, RULE_PATH, *at, NULL, e, "%s", reason);
 }
 
 static int read_text_file(const struct value *value, struct err *e)
@@ -367,7 +371,8 @@ static int read_text_file(const struct value *value, struct err *e)
     value->entry->has_errors = true;
     if (text->is_reported)
         return trail_add(value->load, path, yaml_place(at), e);
-    return reference_blame(value->load, at, value->field->key, path, text->problem, e);
+    return reference_blame(value->load, text->is_missing ? RULE_MISSING_FILE : RULE_UNUSABLE_FILE, at,
+                           value->field->key, path, text->problem, e);
 }
 
 static int (*const readers[])(const struct value *value, struct err *e) = {

@@ -66,7 +66,7 @@ static int check_patterns(struct load *load, const struct string_list *patterns,
         struct yaml_file *file = NULL;
         if ((place.line > 0 && settings_reopen(load, &file, e) < 0) ||
             (matches == 0 && nearest_team(load, pattern, sources, count, &advice, e) < 0) ||
-            diagnose(load, DIAGNOSTIC_ERROR, file, place, advice, e,
+            diagnose(load, RULE_TEAM_PATTERN, file, place, advice, e,
                      matches == 0 ? "no team's name matches \"%s\""
                                   : "exclude_teams leaves out all of \"%s\"",
                      pattern) < 0)
@@ -88,7 +88,7 @@ static int check_guards(struct load *load, const struct team_source *sources, si
             has_team = has_team || (sources[k].name != NULL && fnmatch(guard->team, sources[k].name, 0) == 0);
         if (!has_team && (settings_reopen(load, &file, e) < 0 ||
                           nearest_team(load, guard->team, sources, count, &advice, e) < 0 ||
-                          diagnose(load, DIAGNOSTIC_WARNING, file, guard->place, advice, e,
+                          diagnose(load, RULE_UNUSED_SETTING, file, guard->place, advice, e,
                                    "no team's name matches the guard \"%s\"", guard->team) < 0))
             return -1;
     }

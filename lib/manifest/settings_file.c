@@ -56,10 +56,10 @@ int settings_unknown_key(struct settings_reader *reader, const struct yaml_node 
     diagnose_value(key, shown);
     reader->settings->selection_in_doubt |= rules == NULL && nearest != NULL && is_about_selection(nearest);
     if (nearest != NULL)
-        return diagnose_error(reader->load, key, NULL, e, "unknown setting \"%s\": did you mean \"%s\"?",
-                              shown, nearest);
-    return diagnose_error(reader->load, key, NULL, e, "unknown setting \"%s\"%s%s", shown,
-                          rules == NULL ? "" : " of a ", rules == NULL ? "" : rules->one);
+        return diagnose_at(reader->load, RULE_UNKNOWN_SETTING, key, NULL, e,
+                           "unknown setting \"%s\": did you mean \"%s\"?", shown, nearest);
+    return diagnose_at(reader->load, RULE_UNKNOWN_SETTING, key, NULL, e, "unknown setting \"%s\"%s%s", shown,
+                       rules == NULL ? "" : " of a ", rules == NULL ? "" : rules->one);
 }
 
 /* settings_set with a diagnostic in place of its error. */
@@ -71,9 +71,9 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
     char key[SETTINGS_KEY_BYTES];
     settings_key_of(setting, key);
     if (node->kind != YAML_SCALAR)
-        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be %s, not %s", key,
-                              setting->type == SETTING_LIST ? "a list of texts" : "a single value",
-                              yaml_kind_text(node));
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "\"%s\" must be %s, not %s", key,
+                           setting->type == SETTING_LIST ? "a list of texts" : "a single value",
+                           yaml_kind_text(node));
     if (variables_expand(reader->load, node, &text, e) < 0)
         return -1;
     if (text == NULL)
@@ -82,7 +82,7 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
         return 0;
     if (problem.class == ERR_MEMORY)
         return err_set(e, ERR_MEMORY, "%s", problem.text);
-    return diagnose_error(reader->load, node, NULL, e, "%s", problem.text);
+    return diagnose_at(reader->load, RULE_SETTING, node, NULL, e, "%s", problem.text);
 }
 
 /* A list, or a single item of one. */
@@ -103,10 +103,10 @@ static int set_list(struct settings_reader *reader, struct settings *settings, c
         const struct yaml_node *item = is_single ? value : value->items[i];
         size_t before = list->count;
         bool is_text = item->kind == YAML_SCALAR && !yaml_is_null(item);
-        int result = is_text || is_single ? settings_set_one(reader, settings, setting, item, e)
-                                          : diagnose_error(reader->load, item, NULL, e,
-                                                           "an item of \"%s\" must be a text, not %s", key,
-                                                           yaml_kind_text(item));
+        int result = is_text || is_single
+                         ? settings_set_one(reader, settings, setting, item, e)
+                         : diagnose_at(reader->load, RULE_TYPE, item, NULL, e,
+                                       "an item of \"%s\" must be a text, not %s", key, yaml_kind_text(item));
         if (result < 0)
             return -1;
         if (list->count > before)
@@ -139,9 +139,8 @@ int settings_second_time(struct settings_reader *reader, const struct yaml_node 
                          const struct yaml_node *first, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    return diagnose_error(reader->load, key, "only one of them can hold: remove the other", e,
-                          "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown),
-                          first->line);
+    return diagnose_at(reader->load, RULE_REPEATED_KEY, key, "only one of them can hold: remove the other", e,
+                       "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown), first->line);
 }
 
 /* The first key of the mapping with the same text, if `at` is not it. */
@@ -160,8 +159,8 @@ int settings_read_text(struct settings_reader *reader, const struct yaml_node *n
                        const char **out, struct err *e)
 {
     if (node->kind != YAML_SCALAR)
-        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be a text, not %s", key,
-                              yaml_kind_text(node));
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "\"%s\" must be a text, not %s", key,
+                           yaml_kind_text(node));
     const char *text;
     if (variables_expand(reader->load, node, &text, e) < 0)
         return -1;
@@ -237,8 +236,9 @@ static int read_pair(struct settings_reader *reader, const struct yaml_node *roo
     if (is_rules)
         return 0; /* when the general settings are known */
     if (!setting->in_file)
-        return diagnose_error(reader->load, key, NULL, e, "\"%s\" can't be set in %s: use %s or --%s",
-                              key->text, SETTINGS_FILE, setting->environment, setting->name);
+        return diagnose_at(reader->load, RULE_MISPLACED_KEY, key, NULL, e,
+                           "\"%s\" can't be set in %s: use %s or --%s", key->text, SETTINGS_FILE,
+                           setting->environment, setting->name);
     return yaml_is_null(root->pairs[at].value) ? 0 : set_value(reader, setting, &root->pairs[at], e);
 }
 
@@ -246,8 +246,8 @@ static int read_root(struct settings_reader *reader, const struct yaml_node *roo
 {
     if (root->kind != YAML_MAPPING) {
         reader->settings->selection_in_doubt = true;
-        return diagnose_error(reader->load, root, NULL, e, "%s must be a mapping, not %s", SETTINGS_FILE,
-                              yaml_kind_text(root));
+        return diagnose_at(reader->load, RULE_TYPE, root, NULL, e, "%s must be a mapping, not %s",
+                           SETTINGS_FILE, yaml_kind_text(root));
     }
     for (size_t i = 0; i < root->count; i++)
         if (read_pair(reader, root, i, e) < 0)
@@ -279,7 +279,7 @@ static int open_file(struct settings_reader *reader, const struct yaml_node **ro
     reader->settings->selection_in_doubt = true;
     if (unreadable.text == NULL)
         return diagnose_problem(load, file, &problem, e);
-    return diagnose(load, DIAGNOSTIC_ERROR, NULL, (struct place){.file = SETTINGS_FILE}, NULL, e, "%s",
+    return diagnose(load, RULE_SETTINGS_FILE, NULL, (struct place){.file = SETTINGS_FILE}, NULL, e, "%s",
                     unreadable.text);
 }
 

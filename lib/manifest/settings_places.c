@@ -19,7 +19,7 @@ static int complain(struct settings_reader *reader, const char *path, bool is_th
 {
     struct load *load = reader->load;
     reader->settings->selection_in_doubt |= !is_there;
-    return diagnose(load, is_there ? DIAGNOSTIC_WARNING : DIAGNOSTIC_ERROR, NULL,
+    return diagnose(load, is_there ? RULE_SECOND_SETTINGS_FILE : RULE_SETTINGS_FILE, NULL,
                     (struct place){.file = path},
                     is_there  ? "remove it"
                     : is_name ? "rename it"

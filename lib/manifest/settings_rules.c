@@ -103,24 +103,25 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
 {
     char shown[URL_TEXT_BYTES];
     if (rule->prefix == NULL && !says(node, "prefix"))
-        return diagnose_error(reader->load, node, NULL, e, "a source needs \"prefix\": how its URLs begin");
+        return diagnose_at(reader->load, RULE_MISSING_KEY, node, NULL, e,
+                           "a source needs \"prefix\": how its URLs begin");
     if (rule->prefix != NULL && !url_is_http(rule->prefix))
-        return diagnose_error(reader->load, node, NULL, e,
-                              "the prefix %s must begin with http:// or https:// and a host",
-                              url_redact(rule->prefix, shown, sizeof shown));
+        return diagnose_at(reader->load, RULE_URL, node, NULL, e,
+                           "the prefix %s must begin with http:// or https:// and a host",
+                           url_redact(rule->prefix, shown, sizeof shown));
     const char *colon = rule->header == NULL ? NULL : strchr(rule->header, ':');
     if (rule->header != NULL &&
         (colon == NULL || colon == rule->header || strpbrk(rule->header, "\r\n") != NULL))
-        return diagnose_error(reader->load, node, NULL, e,
-                              "\"header\" must read \"Name: value\", in one line");
+        return diagnose_at(reader->load, RULE_SETTING, node, NULL, e,
+                           "\"header\" must read \"Name: value\", in one line");
     return 0;
 }
 
 static int read_source(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
 {
     if (node->kind != YAML_MAPPING)
-        return diagnose_error(reader->load, node, NULL, e,
-                              "a source must be a mapping with \"prefix\", not %s", yaml_kind_text(node));
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e,
+                           "a source must be a mapping with \"prefix\", not %s", yaml_kind_text(node));
     struct settings retry = *reader->settings;
     struct source_rule rule = {.prefix = NULL};
     size_t errors = reader->load->error_count;
@@ -140,8 +141,8 @@ static int read_source(struct settings_reader *reader, const struct yaml_node *n
 int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
     if (value->kind != YAML_SEQUENCE)
-        return diagnose_error(reader->load, value, NULL, e, "\"sources\" must be a list, not %s",
-                              yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"sources\" must be a list, not %s",
+                           yaml_kind_text(value));
     reader->settings->sources =
         arena_alloc_array(reader->load->arena, value->count, sizeof *reader->settings->sources, e);
     if (reader->settings->sources == NULL)
@@ -162,8 +163,8 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
                       struct err *e)
 {
     if (node->kind != YAML_MAPPING)
-        return diagnose_error(reader->load, node, NULL, e, "a guard must be a mapping with \"team\", not %s",
-                              yaml_kind_text(node));
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e,
+                           "a guard must be a mapping with \"team\", not %s", yaml_kind_text(node));
     struct settings own = *reader->settings;
     rule->place = yaml_place(node);
     const struct setting *prune = settings_find("prune");
@@ -178,15 +179,15 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
     rule->max_removals = is_given(reader, "max-removals") ? reader->settings->max_removals : own.max_removals;
     if (rule->team != NULL || says(node, "team"))
         return 0;
-    return diagnose_error(reader->load, node, NULL, e,
-                          "a guard needs \"team\": which teams it is for, by name or glob");
+    return diagnose_at(reader->load, RULE_MISSING_KEY, node, NULL, e,
+                       "a guard needs \"team\": which teams it is for, by name or glob");
 }
 
 int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
     if (value->kind != YAML_SEQUENCE)
-        return diagnose_error(reader->load, value, NULL, e, "\"guards\" must be a list, not %s",
-                              yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"guards\" must be a list, not %s",
+                           yaml_kind_text(value));
     struct guard_rule *guards = arena_alloc_array(reader->load->arena, value->count, sizeof *guards, e);
     if (guards == NULL)
         return -1;

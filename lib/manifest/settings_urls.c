@@ -18,10 +18,10 @@ static int check_url(struct settings_reader *reader, const struct yaml_node *nod
     char shown[URL_TEXT_BYTES];
     if (url_is_http(url) && strpbrk(url, is_prefix ? "?# \t\r\n" : " \t\r\n") == NULL)
         return 0;
-    return diagnose_error(reader->load, node, NULL, e,
-                          "the %s %s must begin with http:// or https:// and a host%s",
-                          is_prefix ? "prefix" : "URL", url_redact(url, shown, sizeof shown),
-                          is_prefix ? ", without \"?\" and \"#\"" : ", without a blank");
+    return diagnose_at(reader->load, RULE_URL, node, NULL, e,
+                       "the %s %s must begin with http:// or https:// and a host%s",
+                       is_prefix ? "prefix" : "URL", url_redact(url, shown, sizeof shown),
+                       is_prefix ? ", without \"?\" and \"#\"" : ", without a blank");
 }
 
 static int check_allowed(struct settings_reader *reader, const struct yaml_node *node, const char *url,
@@ -30,9 +30,8 @@ static int check_allowed(struct settings_reader *reader, const struct yaml_node 
     char shown[URL_TEXT_BYTES];
     if (settings_allows_source(reader->settings, url))
         return 0;
-    return diagnose_error(reader->load, node, "add its prefix there, or use another URL", e,
-                          "%s is below no prefix of \"allowed_sources\"",
-                          url_redact(url, shown, sizeof shown));
+    return diagnose_at(reader->load, RULE_SOURCE, node, "add its prefix there, or use another URL", e,
+                       "%s is below no prefix of \"allowed_sources\"", url_redact(url, shown, sizeof shown));
 }
 
 /* A list of URLs, or one. */
@@ -41,7 +40,7 @@ static int read_urls(struct settings_reader *reader, const struct yaml_node *val
 {
     bool is_single = value->kind == YAML_SCALAR;
     if (value->kind == YAML_MAPPING || yaml_is_null(value))
-        return diagnose_error(reader->load, value, NULL, e, "\"%s\" needs a list of URLs here", name);
+        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"%s\" needs a list of URLs here", name);
     size_t count = is_single ? 1 : value->count;
     const char **items = arena_alloc_array(reader->load->arena, count, sizeof *items, e);
     if (items == NULL)
@@ -68,8 +67,8 @@ static int read_rules(struct settings_reader *reader, const struct yaml_node *va
                       bool are_prefixes, struct url_rule **out, size_t *count, struct err *e)
 {
     if (value->kind != YAML_MAPPING)
-        return diagnose_error(reader->load, value, NULL, e, "\"%s\" must be a mapping, not %s", name,
-                              yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"%s\" must be a mapping, not %s", name,
+                           yaml_kind_text(value));
     struct url_rule *rules = arena_alloc_array(reader->load->arena, value->count, sizeof *rules, e);
     if (rules == NULL)
         return -1;
@@ -127,7 +126,7 @@ int settings_read_backups(struct settings_reader *reader, const struct yaml_node
         if (is_url || backup->package_file != NULL)
             reader->settings->backup_count++;
         else if (reason == NULL ||
-                 diagnose(reader->load, DIAGNOSTIC_ERROR, NULL, rules[i].place, NULL, e, "%s", reason) < 0)
+                 diagnose(reader->load, RULE_PATH, NULL, rules[i].place, NULL, e, "%s", reason) < 0)
             return -1;
     }
     reader->settings->backups = backups;

@@ -55,10 +55,10 @@ static int tell_not_found(struct team_reader *reader, const struct wanted *wante
     const char *advice = NULL;
     if (wanted->path != NULL && reference_advice(reader->load, wanted->path, &advice, e) < 0)
         return -1;
-    return diagnose_warning(reader->load, wanted->node,
-                            advice != NULL ? advice : "add it to the team's software, or remove it here", e,
-                            "the set-up software \"%s\" is not in the team's software",
-                            diagnose_value(wanted->node, shown));
+    return diagnose_at(reader->load, RULE_SETUP_UNKNOWN, wanted->node,
+                       advice != NULL ? advice : "add it to the team's software, or remove it here", e,
+                       "the set-up software \"%s\" is not in the team's software",
+                       diagnose_value(wanted->node, shown));
 }
 
 static int tell(struct team_reader *reader, const struct wanted *wanted, struct err *e)
@@ -66,18 +66,18 @@ static int tell(struct team_reader *reader, const struct wanted *wanted, struct 
     char shown[SHOWN_BYTES];
     if (wanted->refusing != NULL) {
         reader->has_errors = true;
-        return diagnose_error(
-            reader->load, wanted->node, "keep one of the two", e,
-            "the set-up software \"%s\" has \"setup_experience: false\" in the entry of %s:%d",
-            diagnose_value(wanted->node, shown), wanted->refusing->place.file, wanted->refusing->place.line);
+        return diagnose_at(reader->load, RULE_SETUP_REFUSED, wanted->node, "keep one of the two", e,
+                           "the set-up software \"%s\" has \"setup_experience: false\" in the entry of %s:%d",
+                           diagnose_value(wanted->node, shown), wanted->refusing->place.file,
+                           wanted->refusing->place.line);
     }
     if (wanted->found == 0)
         return tell_not_found(reader, wanted, e);
     if (wanted->found > 1 && wanted->path != NULL)
-        return diagnose_warning(
-            reader->load, wanted->node, "a file of its own for each package says which one is meant", e,
-            "the set-up software \"%s\" is a file with %zu packages: all of them are marked",
-            diagnose_value(wanted->node, shown), wanted->found);
+        return diagnose_at(reader->load, RULE_SETUP_SEVERAL, wanted->node,
+                           "a file of its own for each package says which one is meant", e,
+                           "the set-up software \"%s\" is a file with %zu packages: all of them are marked",
+                           diagnose_value(wanted->node, shown), wanted->found);
     return 0;
 }
 
@@ -88,8 +88,8 @@ static int read_text(struct team_reader *reader, const struct yaml_node *node, c
     *out = NULL;
     if (node->kind != YAML_SCALAR) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, node, NULL, e, "\"%s\" must be a text, not %s", key,
-                              yaml_kind_text(node));
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "\"%s\" must be a text, not %s", key,
+                           yaml_kind_text(node));
     }
     if (variables_expand(reader->load, node, out, e) < 0)
         return -1;
@@ -113,7 +113,7 @@ static int read_path(struct team_reader *reader, const struct yaml_node *node, c
     if (*path != NULL)
         return selection_record(load, *path, e);
     reader->has_errors = true;
-    return reason == NULL ? -1 : diagnose_error(load, node, NULL, e, "%s", reason);
+    return reason == NULL ? -1 : diagnose_at(load, RULE_PATH, node, NULL, e, "%s", reason);
 }
 
 static int read_wanted(struct team_reader *reader, const struct yaml_node *const values[SETUP_KEY_COUNT],
@@ -142,8 +142,8 @@ static int read_entry(struct team_reader *reader, const struct yaml_node *entry,
     struct mapping mapping = {"set-up software", NULL, key_names, SETUP_KEY_COUNT, keys, values, false};
     if (entry->kind != YAML_MAPPING) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, entry, NULL, e, "%s: it must be a mapping, not %s", needed,
-                              yaml_kind_text(entry));
+        return diagnose_at(reader->load, RULE_TYPE, entry, NULL, e, "%s: it must be a mapping, not %s",
+                           needed, yaml_kind_text(entry));
     }
     if (mapping_read(reader->load, entry, &mapping, e) < 0)
         return -1;
@@ -153,10 +153,11 @@ static int read_entry(struct team_reader *reader, const struct yaml_node *entry,
         return read_wanted(reader, values, e);
     reader->has_errors = true;
     if (has_path)
-        return diagnose_error(reader->load, keys[SETUP_APP_STORE_ID], "make two entries of it", e,
-                              "\"package_path\" and \"app_store_id\" can't stand in one entry");
+        return diagnose_at(reader->load, RULE_CONFLICTING_KEYS, keys[SETUP_APP_STORE_ID],
+                           "make two entries of it", e,
+                           "\"package_path\" and \"app_store_id\" can't stand in one entry");
     /* A misspelt key was told. */
-    return mapping.has_errors ? 0 : diagnose_error(reader->load, entry, NULL, e, "%s", needed);
+    return mapping.has_errors ? 0 : diagnose_at(reader->load, RULE_MISSING_KEY, entry, NULL, e, "%s", needed);
 }
 
 static int read_list(struct team_reader *reader, const struct yaml_node *list, const char *section,
@@ -164,8 +165,8 @@ static int read_list(struct team_reader *reader, const struct yaml_node *list, c
 {
     if (list->kind != YAML_SEQUENCE) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, list, "begin each entry with \"- \"", e,
-                              "\"software\" in \"%s\" must be a list, not %s", section, yaml_kind_text(list));
+        return diagnose_at(reader->load, RULE_TYPE, list, "begin each entry with \"- \"", e,
+                           "\"software\" in \"%s\" must be a list, not %s", section, yaml_kind_text(list));
     }
     int result = 0;
     for (size_t i = 0; i < list->count && result == 0; i++) {
@@ -194,12 +195,11 @@ static int find_software(struct team_reader *reader, const struct yaml_node *sec
         if (!is_software && !is_merge && text_nearest(text, ours, ARRAY_LENGTH(ours)) == NULL)
             continue;
         reader->has_errors = true;
-        int result =
-            is_merge ? diagnose_merge_key(reader->load, pair->key, e)
-            : is_software
-                ? diagnose_twice(reader->load, pair->key, *key, "join the two lists", e)
-                : diagnose_error(reader->load, pair->key, NULL, e,
-                                 "unknown key \"%s\" in \"%s\": did you mean \"software\"?", text, name);
+        int result = is_merge      ? diagnose_merge_key(reader->load, pair->key, e)
+                     : is_software ? diagnose_twice(reader->load, pair->key, *key, "join the two lists", e)
+                                   : diagnose_at(reader->load, RULE_UNKNOWN_KEY, pair->key, NULL, e,
+                                                 "unknown key \"%s\" in \"%s\": did you mean \"software\"?",
+                                                 text, name);
         if (result < 0)
             return -1;
     }
@@ -216,9 +216,9 @@ static int check_name(struct team_reader *reader, const struct yaml_pair *pair, 
     if (nearest == NULL)
         return 0;
     reader->has_errors = true;
-    return diagnose_error(reader->load, pair->key, NULL, e,
-                          "unknown key \"%s\" in \"controls\": did you mean \"%s\"?",
-                          diagnose_value(pair->key, shown), nearest);
+    return diagnose_at(reader->load, RULE_UNKNOWN_KEY, pair->key, NULL, e,
+                       "unknown key \"%s\" in \"controls\": did you mean \"%s\"?",
+                       diagnose_value(pair->key, shown), nearest);
 }
 
 static int read_controls(struct team_reader *reader, const struct yaml_node *controls, struct err *e)
@@ -250,10 +250,10 @@ static int read_controls(struct team_reader *reader, const struct yaml_node *con
             continue;
         if (first != NULL) {
             reader->has_errors = true;
-            return diagnose_error(reader->load, key, "keep one of the two lists", e,
-                                  "\"macos_setup\" and \"setup_experience\" are the old and the new name of "
-                                  "one section, and both have \"software\": in line %d too",
-                                  first->line);
+            return diagnose_at(reader->load, RULE_CONFLICTING_KEYS, key, "keep one of the two lists", e,
+                               "\"macos_setup\" and \"setup_experience\" are the old and the new name of "
+                               "one section, and both have \"software\": in line %d too",
+                               first->line);
         }
         first = key;
         if (read_list(reader, list, section_names[which], e) < 0)
@@ -289,8 +289,8 @@ static int open_controls(struct team_reader *reader, const struct yaml_node *pat
     }
     if (unreadable.text == NULL)
         return 0;
-    return diagnose_warning(load, path, NULL, e, "the set-up software in \"controls\" is not known: %s",
-                            unreadable.text);
+    return diagnose_at(load, RULE_CONTROLS_FILE, path, NULL, e,
+                       "the set-up software in \"controls\" is not known: %s", unreadable.text);
 }
 
 int team_lists_read_setup(struct team_reader *reader, struct err *e)

@@ -15,11 +15,11 @@ static struct place file_place(const struct team_source *source)
     return (struct place){.file = source->file.path};
 }
 
-static int invalid(struct load *load, struct team_source *source, const char *advice, const char *text,
-                   struct err *e)
+static int invalid(struct load *load, enum rule rule, struct team_source *source, const char *advice,
+                   const char *text, struct err *e)
 {
     source->is_invalid = true;
-    return diagnose(load, DIAGNOSTIC_ERROR, &source->file, file_place(source), advice, e, "%s", text);
+    return diagnose(load, rule, &source->file, file_place(source), advice, e, "%s", text);
 }
 
 static bool is_no_team_name(const char *name)
@@ -48,13 +48,13 @@ static int check_special_name(struct load *load, struct team_source *source, str
     source->is_invalid = true;
     source->is_misnamed = true;
     if (by_file)
-        return diagnose(load, DIAGNOSTIC_ERROR, &source->file, source->name_place,
+        return diagnose(load, RULE_TEAM_NAME, &source->file, source->name_place,
                         "write `name: No team`, or give the file another name", e,
                         "this file is for the computers without a team: its name must be \"No team\" or "
                         "\"Unassigned\", not \"%s\"",
                         source->name);
     return diagnose(
-        load, DIAGNOSTIC_ERROR, &source->file, source->name_place, NULL, e,
+        load, RULE_TEAM_NAME, &source->file, source->name_place, NULL, e,
         "\"%s\" is the name of the computers without a team: their file is no-team.yml or unassigned.yml",
         source->name);
 }
@@ -66,7 +66,8 @@ static int take_name(struct load *load, struct team_source *source, const struct
     source->name_place = yaml_place(node);
     if (node->kind != YAML_SCALAR) {
         source->is_invalid = true;
-        return diagnose_error(load, node, NULL, e, "\"name\" must be a text, not %s", yaml_kind_text(node));
+        return diagnose_at(load, RULE_TYPE, node, NULL, e, "\"name\" must be a text, not %s",
+                           yaml_kind_text(node));
     }
     size_t errors = load->error_count;
     if (variables_expand(load, node, &text, e) < 0)
@@ -79,10 +80,10 @@ static int take_name(struct load *load, struct team_source *source, const struct
         return -1;
     if (name == NULL || name[0] == '\0' || name_find_control(name) >= 0) {
         source->is_invalid = true;
-        return diagnose_error(load, node, NULL, e, "\"name\" %s",
-                              name == NULL      ? "is not UTF-8 text"
-                              : name[0] == '\0' ? "is empty"
-                                                : "holds a line break or a control character");
+        return diagnose_at(load, RULE_TEAM_NAME, node, NULL, e, "\"name\" %s",
+                           name == NULL      ? "is not UTF-8 text"
+                           : name[0] == '\0' ? "is empty"
+                                             : "holds a line break or a control character");
     }
     source->name = name;
     return check_special_name(load, source, e);
@@ -164,10 +165,11 @@ static int find_name(struct load *load, struct team_source *source, struct err *
     const struct yaml_node *meant = misspelt_name(root);
     if (meant != NULL) {
         source->is_invalid = true;
-        return diagnose_error(load, meant, NULL, e,
-                              "a team's file needs \"name\": did you mean it by \"%s\"?", meant->text);
+        return diagnose_at(load, RULE_UNKNOWN_KEY, meant, NULL, e,
+                           "a team's file needs \"name\": did you mean it by \"%s\"?", meant->text);
     }
-    return invalid(load, source, "write `name: …` with the team's name in Fleet, or move the file elsewhere",
+    return invalid(load, RULE_MISSING_KEY, source,
+                   "write `name: …` with the team's name in Fleet, or move the file elsewhere",
                    "a team's file needs \"name\"", e);
 }
 
@@ -179,7 +181,7 @@ int team_file_open(struct load *load, const char *path, struct team_source *out,
     if (reference_read(load, path, &out->file, &unreadable, e) < 0)
         return -1;
     if (unreadable.text != NULL)
-        return invalid(load, out, NULL, unreadable.text, e);
+        return invalid(load, RULE_UNUSABLE_FILE, out, NULL, unreadable.text, e);
     if (yaml_parse(&out->file, load->arena, &out->root, &problem) < 0) {
         out->root = NULL;
         out->is_invalid = true;
@@ -188,13 +190,14 @@ int team_file_open(struct load *load, const char *path, struct team_source *out,
         return rescue_name(load, out, e);
     }
     if (out->root == NULL)
-        return invalid(load, out, "write `name: …` with the team's name in Fleet, or remove the file",
+        return invalid(load, RULE_TEAM_FILE, out,
+                       "write `name: …` with the team's name in Fleet, or remove the file",
                        "the file is empty: a team's file needs \"name\"", e);
     if (out->root->kind != YAML_MAPPING) {
         out->is_invalid = true;
-        return diagnose_error(load, out->root, NULL, e,
-                              "a team's file must be a mapping with \"name\", not %s",
-                              yaml_kind_text(out->root));
+        return diagnose_at(load, RULE_TEAM_FILE, out->root, NULL, e,
+                           "a team's file must be a mapping with \"name\", not %s",
+                           yaml_kind_text(out->root));
     }
     return find_name(load, out, e);
 }
@@ -226,8 +229,8 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
             return 0;
     if (begins_with_odd_blank(key->text)) {
         reader->has_errors = true;
-        return diagnose_error(
-            reader->load, key, "indent with the space bar's blanks", e,
+        return diagnose_at(
+            reader->load, RULE_INDENTATION, key, "indent with the space bar's blanks", e,
             "the line begins with a character that looks like a blank and is none (like U+00A0): "
             "the key stands at the top level");
     }
@@ -235,8 +238,8 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
     for (size_t i = 0; i < ARRAY_LENGTH(list_names); i++)
         if (nearest_list != NULL && strcmp(nearest_list, list_names[i]) == 0) {
             reader->has_errors = true;
-            return diagnose_error(reader->load, key, "indent it below `software:`", e,
-                                  "\"%s\" belongs under \"software\"", key->text);
+            return diagnose_at(reader->load, RULE_MISPLACED_KEY, key, "indent it below `software:`", e,
+                               "\"%s\" belongs under \"software\"", key->text);
         }
     bool is_merge = strcmp(key->text, "<<") == 0; /* one that was not merged: it may have held software */
     if (!is_merge && text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL)
@@ -244,8 +247,8 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
     reader->has_errors = true;
     if (is_merge)
         return diagnose_merge_key(reader->load, key, e);
-    return diagnose_error(reader->load, key, NULL, e, "unknown key \"%s\": did you mean \"software\"?",
-                          key->text);
+    return diagnose_at(reader->load, RULE_UNKNOWN_KEY, key, NULL, e,
+                       "unknown key \"%s\": did you mean \"software\"?", key->text);
 }
 
 static int read_software(struct team_reader *reader, const struct yaml_node *software, struct err *e)
@@ -260,10 +263,10 @@ static int read_software(struct team_reader *reader, const struct yaml_node *sof
     }
     if (software->kind != YAML_MAPPING) {
         reader->has_errors = true;
-        return diagnose_error(load, software, NULL, e,
-                              "\"software\" must be a mapping with packages, fleet_maintained_apps and "
-                              "app_store_apps, not %s",
-                              yaml_kind_text(software));
+        return diagnose_at(load, RULE_TYPE, software, NULL, e,
+                           "\"software\" must be a mapping with packages, fleet_maintained_apps and "
+                           "app_store_apps, not %s",
+                           yaml_kind_text(software));
     }
     const struct yaml_node *keys[ARRAY_LENGTH(list_names)] = {NULL};
     const struct yaml_node *values[ARRAY_LENGTH(list_names)] = {NULL};
@@ -285,9 +288,9 @@ int team_file_check_organisation(struct load *load, const struct yaml_node *root
     const struct yaml_node *software = yaml_get(root, "software");
     if (yaml_is_null(software))
         return 0;
-    return diagnose_error(load, software,
-                          "write the software into a team's file (no-team.yml for computers without one)", e,
-                          "\"software\" in the organisation's file must be empty");
+    return diagnose_at(load, RULE_ORGANISATION_SOFTWARE, software,
+                       "write the software into a team's file (no-team.yml for computers without one)", e,
+                       "\"software\" in the organisation's file must be empty");
 }
 
 static int read_top_level(struct team_reader *reader, const struct yaml_node *root, struct err *e)
@@ -311,9 +314,9 @@ static int read_top_level(struct team_reader *reader, const struct yaml_node *ro
                 return -1;
         }
         if (is_controls && controls != NULL &&
-            diagnose_warning(reader->load, pair->key, "join the two blocks", e,
-                             "\"controls\" stands there twice: in line %d too; the last one counts",
-                             controls->line) < 0)
+            diagnose_at(reader->load, RULE_REPEATED_CONTROLS, pair->key, "join the two blocks", e,
+                        "\"controls\" stands there twice: in line %d too; the last one counts",
+                        controls->line) < 0)
             return -1;
         controls = is_controls ? pair->key : controls;
         reader->controls = is_controls ? pair->value : reader->controls;

@@ -37,11 +37,11 @@ static const struct yaml_node *path_node(const struct entry *entry)
 }
 
 /* What `path` names can't be used: told, and the item appears all the same. */
-static int refer_in_vain(struct team_reader *reader, const struct entry *entry, const char *path,
-                         const char *problem, struct err *e)
+static int refer_in_vain(struct team_reader *reader, enum rule rule, const struct entry *entry,
+                         const char *path, const char *problem, struct err *e)
 {
     reader->has_errors = true;
-    return reference_blame(reader->load, path_node(entry), NULL, path, problem, e);
+    return reference_blame(reader->load, rule, path_node(entry), NULL, path, problem, e);
 }
 
 static int add_script(struct team_reader *reader, const struct entry *entry, const char *path,
@@ -56,12 +56,14 @@ static int add_script(struct team_reader *reader, const struct entry *entry, con
     item.kind = SOFTWARE_SCRIPT_PACKAGE;
     item.script = text->file;
     item.sha256 = text->sha256;
-    if (text->problem != NULL && refer_in_vain(reader, entry, path, text->problem, e) < 0)
+    if (text->problem != NULL &&
+        refer_in_vain(reader, text->is_missing ? RULE_MISSING_FILE : RULE_UNUSABLE_FILE, entry, path,
+                      text->problem, e) < 0)
         return -1;
     if (text->has_carriage_returns &&
-        diagnose_warning(load, at, "save the script with LF line ends", e,
-                         "%s has CRLF line ends: its \"#!\" line will name a program that does not exist",
-                         path) < 0)
+        diagnose_at(load, RULE_LINE_ENDS, at, "save the script with LF line ends", e,
+                    "%s has CRLF line ends: its \"#!\" line will name a program that does not exist",
+                    path) < 0)
         return -1;
     return add_item(reader, list, &item, entry->node, e);
 }
@@ -76,7 +78,9 @@ static int add_package_file(struct team_reader *reader, const struct entry *entr
         return -1;
     reader->has_errors = reader->has_errors || is_twice;
     reader->has_errors = reader->has_errors || file->has_errors;
-    if (file->problem != NULL && refer_in_vain(reader, entry, path, file->problem, e) < 0)
+    if (file->problem != NULL &&
+        refer_in_vain(reader, file->is_missing ? RULE_MISSING_FILE : RULE_UNUSABLE_FILE, entry, path,
+                      file->problem, e) < 0)
         return -1;
     if (file->count == 0) { /* it can't be read: what is known of it is its name */
         struct software_item item = entry->item;
@@ -105,7 +109,7 @@ static int add_path(struct team_reader *reader, const struct entry *entry, const
         return add_script(reader, entry, path, list, e);
     if (schema_is_yaml(path))
         return add_package_file(reader, entry, path, list, e);
-    return refer_in_vain(reader, entry, path,
+    return refer_in_vain(reader, RULE_PATH, entry, path,
                          "a package's path must end in .yml or .yaml (a package file), or in "
                          ".sh, .ps1 or .py (a script that is the package)",
                          e);
@@ -121,11 +125,12 @@ static int add_paths(struct team_reader *reader, const struct entry *entry, cons
         return -1;
     if (problem != NULL) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, entry->values[KEY_PATHS], NULL, e, "%s: %s", pattern, problem);
+        return diagnose_at(reader->load, RULE_PATH, entry->values[KEY_PATHS], NULL, e, "%s: %s", pattern,
+                           problem);
     }
     if (found.count == 0)
-        return diagnose_warning(reader->load, entry->values[KEY_PATHS], NULL, e, "no file matches %s",
-                                pattern);
+        return diagnose_at(reader->load, RULE_EMPTY_PATTERN, entry->values[KEY_PATHS], NULL, e,
+                           "no file matches %s", pattern);
     for (size_t i = 0; i < found.count; i++)
         if (add_path(reader, entry, found.items[i], list, e) < 0)
             return -1;
@@ -140,8 +145,8 @@ static int add_referred(struct team_reader *reader, struct entry *entry, struct 
     const struct yaml_node *path_key = entry->keys[KEY_PATH];
     if (path_key != NULL && entry->keys[KEY_PATHS] != NULL) {
         reader->has_errors = true;
-        return diagnose_error(load, entry->keys[KEY_PATHS], "make two entries of it", e,
-                              "\"path\" and \"paths\" can't stand in one entry");
+        return diagnose_at(load, RULE_CONFLICTING_KEYS, entry->keys[KEY_PATHS], "make two entries of it", e,
+                           "\"path\" and \"paths\" can't stand in one entry");
     }
     const char *path = reference_resolve(load, entry->node->file->path, entry->path, &reason, e);
     if (path != NULL)
@@ -150,7 +155,7 @@ static int add_referred(struct team_reader *reader, struct entry *entry, struct 
     if (reason == NULL)
         return -1;
     reader->has_errors = true;
-    return diagnose_error(load, path_node(entry), NULL, e, "%s", reason);
+    return diagnose_at(load, RULE_PATH, path_node(entry), NULL, e, "%s", reason);
 }
 
 static int add_entry(struct team_reader *reader, enum team_list which, const struct yaml_node *node,
@@ -159,7 +164,8 @@ static int add_entry(struct team_reader *reader, enum team_list which, const str
     struct entry entry;
     if (yaml_is_null(node)) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, node, NULL, e, "an empty entry in \"%s\"", lists[which].name);
+        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "an empty entry in \"%s\"",
+                           lists[which].name);
     }
     if (schema_read_entry(reader->load, node, lists[which].context, &entry, e) < 0)
         return -1;
@@ -197,8 +203,8 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
         return 0;
     if (value->kind != YAML_SEQUENCE) {
         reader->has_errors = true;
-        return diagnose_error(reader->load, value, "begin each entry with \"- \"", e,
-                              "\"%s\" must be a list, not %s", lists[which].name, yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,
+                           "\"%s\" must be a list, not %s", lists[which].name, yaml_kind_text(value));
     }
     /* Most entries are one item each: room for them at once. */
     out->items = arena_alloc_array(reader->load->arena, value->count, sizeof *out->items, e);

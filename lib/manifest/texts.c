@@ -52,7 +52,7 @@ static int read_query(struct load *load, struct yaml_file *file, struct text_ref
         struct place place = {.file = file->path,
                               .line = root == NULL ? 0 : root->line,
                               .column = root == NULL ? 0 : root->column};
-        if (query == NULL && diagnose(load, DIAGNOSTIC_ERROR, file, place, NULL, e, "%s", wrong) < 0)
+        if (query == NULL && diagnose(load, RULE_UNUSABLE_FILE, file, place, NULL, e, "%s", wrong) < 0)
             return -1;
         out->file.text = query == NULL ? NULL : query->text;
         out->file.length = query == NULL ? 0 : query->length;
@@ -133,6 +133,7 @@ int reference_text(struct load *load, const char *path, enum text_use use, const
     if (reference_read(load, path, &file, &problem, e) < 0)
         return -1;
     text->problem = problem.text;
+    text->is_missing = problem.is_missing;
     if (text->problem == NULL && take(load, &file, use, node, text, e) < 0)
         return -1;
     *out = text;

@@ -55,9 +55,9 @@ static int value_of(struct load *load, const struct yaml_node *scalar, const cha
     memcpy(text, name, length);
     text[length] = '\0';
     if (is_secret)
-        return diagnose_error(load, scalar,
-                              "use another variable here; $FLEET_SECRET_ ones belong in scripts", e,
-                              "$%s: secret variables are filled in by Fleet, in scripts only", text) < 0
+        return diagnose_at(load, RULE_SECRET_VARIABLE, scalar,
+                           "use another variable here; $FLEET_SECRET_ ones belong in scripts", e,
+                           "$%s: secret variables are filled in by Fleet, in scripts only", text) < 0
                    ? -1
                    : 2;
     *value = load->options->variable == NULL ? NULL
@@ -68,7 +68,8 @@ static int value_of(struct load *load, const struct yaml_node *scalar, const cha
         arena_printf(load->arena, e, "set %s, or write \\$%s where the text is meant", text, text);
     if (advice == NULL)
         return -1;
-    return diagnose_error(load, scalar, advice, e, "the variable $%s is not set", text) < 0 ? -1 : 2;
+    return diagnose_at(load, RULE_VARIABLE, scalar, advice, e, "the variable $%s is not set", text) < 0 ? -1
+                                                                                                        : 2;
 }
 
 static int expand_into(struct load *load, const struct yaml_node *scalar, struct buf *out, bool *failed,

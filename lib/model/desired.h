@@ -2,6 +2,7 @@
 #ifndef TENDER_MODEL_DESIRED_H
 #define TENDER_MODEL_DESIRED_H
 
+#include "model/rule.h"
 #include "model/software.h"
 
 /* Absent: not managed. Null: the key stands there without a value. Given: a list, maybe empty. Null and
@@ -24,11 +25,10 @@ struct desired_team {
     struct software_list app_store_apps;
 };
 
-enum diagnostic_severity { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
-
 /* One finding in the user's files. */
 struct diagnostic {
-    enum diagnostic_severity severity;
+    enum rule rule;
+    enum diagnostic_severity severity; /* the rule's */
     struct place place;
     const char *text;    /* what and why, in one sentence or two */
     const char *trail;   /* the files that led there, and who else is concerned; NULL: the place says it */
