@@ -11,12 +11,24 @@ enum { ADVISED_MAX = 100 }; /* each advice reads folders */
 
 static int advise_base(struct load *load, const struct yaml_node *at, const char **advice, struct err *e);
 
+const char *reference_spelling(const char *path)
+{
+    size_t length = strlen(path);
+    if (strchr(path, '\\') != NULL)
+        return "between the parts of a path stands \"/\", not \"\\\"";
+    if (strstr(path, "://") != NULL)
+        return "this is a URL: it belongs behind \"url\"";
+    return length > 0 && (path[0] == ' ' || path[length - 1] == ' ')
+               ? "the path has a blank before or behind it: remove it"
+               : NULL;
+}
+
 static int tell(struct load *load, enum rule rule, const struct yaml_node *at, const char *key,
                 const char *path, const char *problem, struct err *e)
 {
     bool is_advised = load->broken_paths.count <= ADVISED_MAX;
-    const char *advice = NULL;
-    if (is_advised && reference_advice(load, path, &advice, e) < 0)
+    const char *advice = at->kind == YAML_SCALAR ? reference_spelling(at->text) : NULL;
+    if (is_advised && advice == NULL && reference_advice(load, path, &advice, e) < 0)
         return -1;
     if (is_advised && advice == NULL && advise_base(load, at, &advice, e) < 0)
         return -1;

@@ -150,6 +150,8 @@ struct text_reference {
  * first place that names it; later places are added to its trail. */
 int reference_blame(struct load *load, enum rule rule, const struct yaml_node *at, const char *key,
                     const char *path, const char *problem, struct err *e) MUST_CHECK;
+/* What is wrong with how a path is written that leads nowhere; NULL: nothing that can be seen. */
+const char *reference_spelling(const char *path);
 /* "did you mean lib/x.yml?": part by part, what differs in case or accents only, else the nearest name; NULL
  * if there is none. */
 int reference_advice(struct load *load, const char *path, const char **advice, struct err *e) MUST_CHECK;

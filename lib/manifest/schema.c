@@ -249,6 +249,9 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
         return diagnose_twice(reading->load, pair->key, reading->seen[known], NULL, e);
     }
     reading->seen[known] = pair->key;
+    /* Without a value it did not tell that the entry refers to a file. */
+    if (reading->context == IN_TEAM && (known == KEY_PATH || known == KEY_PATHS) && yaml_is_null(pair->value))
+        return 0;
     if (!schema_allows((enum entry_key)known, reading->context)) {
         entry->has_errors = true;
         reading->has_source = reading->has_source || is_source((enum entry_key)known);
@@ -276,6 +279,15 @@ static const char *missing_text(const struct reading *reading)
     return needed->text;
 }
 
+/* What the entry would be known by, had it a value. */
+static const struct yaml_node *valueless_source(const struct reading *reading)
+{
+    for (int key = 0; key < ENTRY_KEY_COUNT; key++)
+        if (reading->seen[key] != NULL && is_source((enum entry_key)key))
+            return reading->seen[key];
+    return NULL;
+}
+
 /* The lists of a team's file in a package file. */
 static const char *stranger_advice(const struct reading *reading)
 {
@@ -295,6 +307,10 @@ static int tell_missing(const struct reading *reading, struct err *e)
     if (missing == NULL && reading->stranger == NULL)
         return 0;
     reading->entry->has_errors = true;
+    const struct yaml_node *valueless = valueless_source(reading);
+    if (reading->stranger == NULL && valueless != NULL)
+        return diagnose_at(reading->load, RULE_MISSING_KEY, valueless, NULL, e, "\"%s\" has no value",
+                           valueless->text);
     if (reading->stranger == NULL)
         return diagnose_at(reading->load, RULE_MISSING_KEY, reading->entry->node, NULL, e, "%s", missing);
     const char *advice = stranger_advice(reading);

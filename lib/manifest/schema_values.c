@@ -116,10 +116,12 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
             value->field->key);
     bool is_http = !has_blank && (text_starts_with(url, "http://") || text_starts_with(url, "https://"));
     const char *advice = is_http ? "after the scheme come a host and, if any, a port of 1 to 65535" : NULL;
+    bool is_around = has_blank && (url[0] == ' ' || text_ends_with(url, " "));
     return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", value->field->key,
                        diagnose_value(node, shown),
-                       has_blank ? "holds a blank; in a URL it is written %20"
-                                 : "is no URL that can be fetched: http:// and https:// work");
+                       is_around   ? "has a blank before or behind it: remove it"
+                       : has_blank ? "holds a blank; in a URL it is written %20"
+                                   : "is no URL that can be fetched: http:// and https:// work");
 }
 
 static int read_url(const struct value *value, struct err *e)

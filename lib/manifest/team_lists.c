@@ -129,8 +129,8 @@ static int add_paths(struct team_reader *reader, const struct entry *entry, cons
                            problem);
     }
     if (found.count == 0)
-        return diagnose_at(reader->load, RULE_EMPTY_PATTERN, entry->values[KEY_PATHS], NULL, e,
-                           "no file matches %s", pattern);
+        return diagnose_at(reader->load, RULE_EMPTY_PATTERN, entry->values[KEY_PATHS],
+                           reference_spelling(pattern), e, "no file matches %s", pattern);
     for (size_t i = 0; i < found.count; i++)
         if (add_path(reader, entry, found.items[i], list, e) < 0)
             return -1;
