@@ -5,35 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    const char *description;
-} findings[FINDING_COUNT] = {
-    [FINDING_MANIFEST_ERROR] = {"manifest-error",
-                                "A mistake in a manifest: nothing of its teams is changed."},
-    [FINDING_MANIFEST_WARNING] = {"manifest-warning", "Something in a manifest that may not be meant."},
-    [FINDING_SETTINGS_ERROR] = {"settings-error", "A mistake in tender.yml."},
-    [FINDING_SETTINGS_WARNING] = {"settings-warning", "Something in tender.yml that may not be meant."},
-};
-
-enum finding finding_of(const struct diagnostic *diagnostic)
-{
-    bool is_error = diagnostic->severity == DIAGNOSTIC_ERROR;
-    if (text_equal(diagnostic->place.file, "tender.yml"))
-        return is_error ? FINDING_SETTINGS_ERROR : FINDING_SETTINGS_WARNING;
-    return is_error ? FINDING_MANIFEST_ERROR : FINDING_MANIFEST_WARNING;
-}
-
-const char *finding_name(enum finding finding)
-{
-    return findings[finding].name;
-}
-
-const char *finding_description(enum finding finding)
-{
-    return findings[finding].description;
-}
-
 /* A text with its end, so that no two lists of texts are the same bytes. */
 static int add(struct digest *digest, const char *text, struct err *e)
 {
@@ -45,7 +16,7 @@ static int digest_of(struct digest *digest, const struct diagnostic *diagnostic,
 {
     char number[32];
     snprintf(number, sizeof number, "%zu", nth);
-    if (digest_restart(digest, e) < 0 || add(digest, finding_name(finding_of(diagnostic)), e) < 0 ||
+    if (digest_restart(digest, e) < 0 || add(digest, rule_name(diagnostic->rule), e) < 0 ||
         add(digest, diagnostic->place.file, e) < 0 || add(digest, diagnostic->text, e) < 0 ||
         add(digest, diagnostic->excerpt, e) < 0 || add(digest, nth == 0 ? "" : number, e) < 0)
         return -1;

@@ -54,7 +54,7 @@ static void write_annotation(struct page *page, const struct diagnostic *diagnos
     if (place->file != NULL && place->line > 0 && place->column > 0)
         page_printf(page, "col=%d,", place->column);
     page_printf(page, "title=");
-    put_escaped(page, finding_name(finding_of(diagnostic)), true);
+    put_escaped(page, rule_name(diagnostic->rule), true);
     page_printf(page, "::");
     char *text = finding_message(diagnostic, "\n", "");
     if (text == NULL && !page->failed)

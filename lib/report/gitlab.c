@@ -37,7 +37,7 @@ int gitlab_diagnostics(const struct desired *desired, const struct report_style 
         const struct diagnostic *diagnostic = &desired->diagnostics[i];
         json_t *value = json_object();
         json_put(value, "description", description_of(diagnostic), &failed);
-        json_put(value, "check_name", json_string(finding_name(finding_of(diagnostic))), &failed);
+        json_put(value, "check_name", json_string(rule_name(diagnostic->rule)), &failed);
         json_put(value, "fingerprint", json_string(hex[i]), &failed);
         json_put(value, "severity", json_string(diagnostic->severity == DIAGNOSTIC_ERROR ? "major" : "minor"),
                  &failed);

@@ -74,6 +74,7 @@ void json_add(json_t *array, json_t *value, bool *failed)
 static json_t *diagnostic_value(const struct diagnostic *diagnostic, bool *failed)
 {
     json_t *value = json_object();
+    json_put(value, "rule", json_string(rule_name(diagnostic->rule)), failed);
     json_put(value, "severity", json_text(diagnostic->severity == DIAGNOSTIC_ERROR ? "error" : "warning"),
              failed);
     json_put(value, "file", json_text(diagnostic->place.file), failed);

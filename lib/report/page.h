@@ -80,17 +80,6 @@ char *finding_message(const struct diagnostic *diagnostic, const char *before, c
 
 /* fingerprint.c */
 
-/* What kind of finding it is, for programs that group them: "manifest-error", "settings-warning", … */
-enum finding {
-    FINDING_MANIFEST_ERROR,
-    FINDING_MANIFEST_WARNING,
-    FINDING_SETTINGS_ERROR,
-    FINDING_SETTINGS_WARNING
-};
-enum { FINDING_COUNT = 4 };
-enum finding finding_of(const struct diagnostic *diagnostic);
-const char *finding_name(enum finding finding);
-const char *finding_description(enum finding finding);
 /* The same for the same fault in the same file, also where lines were added above it; the faults of one
  * document all differ. `hex` has one for each diagnostic. */
 int fingerprints(const struct desired *desired, char (**hex)[DIGEST_HEX_BYTES], struct err *e) MUST_CHECK;

@@ -74,31 +74,41 @@ static json_t *locations_of(const struct diagnostic *diagnostic, bool *failed)
     return locations;
 }
 
+static const char *level_of(enum diagnostic_severity severity)
+{
+    return severity == DIAGNOSTIC_ERROR ? "error" : "warning";
+}
+
 static json_t *result_of(const struct diagnostic *diagnostic, const char *fingerprint, bool *failed)
 {
     json_t *result = json_object();
     json_t *partial = json_object();
-    enum finding finding = finding_of(diagnostic);
     json_put(partial, "tender/v1", json_string(fingerprint), failed);
-    json_put(result, "ruleId", json_string(finding_name(finding)), failed);
-    json_put(result, "ruleIndex", json_integer(finding), failed);
-    json_put(result, "level", json_string(diagnostic->severity == DIAGNOSTIC_ERROR ? "error" : "warning"),
-             failed);
+    json_put(result, "ruleId", json_string(rule_name(diagnostic->rule)), failed);
+    json_put(result, "ruleIndex", json_integer(diagnostic->rule), failed);
+    json_put(result, "level", json_string(level_of(diagnostic->severity)), failed);
     json_put(result, "message", message_of(diagnostic, failed), failed);
     json_put(result, "locations", locations_of(diagnostic, failed), failed);
     json_put(result, "partialFingerprints", partial, failed);
     return result;
 }
 
+static json_t *rule_value(enum rule rule, bool *failed)
+{
+    json_t *value = json_object();
+    json_t *configuration = json_object();
+    json_put(value, "id", json_string(rule_name(rule)), failed);
+    json_put(value, "shortDescription", text_object(rule_description(rule), failed), failed);
+    json_put(configuration, "level", json_string(level_of(rule_severity(rule))), failed);
+    json_put(value, "defaultConfiguration", configuration, failed);
+    return value;
+}
+
 static json_t *tool(const struct report_style *style, bool *failed)
 {
     json_t *rules = json_array();
-    for (int i = 0; i < FINDING_COUNT; i++) {
-        json_t *rule = json_object();
-        json_put(rule, "id", json_string(finding_name((enum finding)i)), failed);
-        json_put(rule, "shortDescription", text_object(finding_description((enum finding)i), failed), failed);
-        json_add(rules, rule, failed);
-    }
+    for (int i = 0; i < RULE_COUNT; i++)
+        json_add(rules, rule_value((enum rule)i, failed), failed);
     json_t *driver = json_object();
     json_put(driver, "name", json_string("tender"), failed);
     if (!text_is_empty(style->tender_version))

@@ -158,7 +158,7 @@ def read_case(path):
     for name, content in zip(parts[1::2], parts[2::2]):
         files[name] = content
     for line in files.pop("expected", "").splitlines():
-        match = re.match(r"(?P<file>[^:\s][^:]*):\d+:\d+: (?P<severity>error|warning): (?P<text>.*)$", line)
+        match = re.match(r"(?P<file>[^:\s][^:]*):\d+:\d+: (?P<severity>error|warning) [a-z-]+: (?P<text>.*)$", line)
         if match and match["severity"] == "error":
             said.setdefault(match["file"], []).append(TRAIL.sub("", match["text"]))
     return files, said

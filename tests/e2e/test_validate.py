@@ -49,7 +49,7 @@ class Formats(EndToEnd):
         result = self.validate("github")
         self.assert_status(result, MANIFESTS)
         lines = result.stdout.splitlines()
-        self.assertEqual(lines[0], "::error file=teams/servers%2C 50%25.yml,line=4,col=7,title=manifest-error::unknown key \"ulr\": did you mean \"url\"?")
+        self.assertEqual(lines[0], "::error file=teams/servers%2C 50%25.yml,line=4,col=7,title=unknown-key::unknown key \"ulr\": did you mean \"url\"?")
         self.assertEqual(len([line for line in lines if line.startswith("::warning ")]), 1)
         for line in lines:
             self.assertRegex(line, r"^::(error|warning) [a-z]+=[^:,]*(,[a-z]+=[^:,]*)*::.+$")
@@ -71,8 +71,10 @@ class Formats(EndToEnd):
         self.assertEqual(len(rules), len(set(rules)))
         self.assertIn(run["columnKind"], ("utf16CodeUnits", "unicodeCodePoints"))
         self.assertEqual([found["level"] for found in run["results"]], ["error", "warning"])
+        self.assertEqual([found["ruleId"] for found in run["results"]], ["unknown-key", "empty-labels"])
         for found in run["results"]:
             self.assertEqual(rules[found["ruleIndex"]], found["ruleId"])
+            self.assertEqual(run["tool"]["driver"]["rules"][found["ruleIndex"]]["defaultConfiguration"]["level"], found["level"])
             self.assertTrue(found["message"]["text"])
             place = found["locations"][0]["physicalLocation"]
             self.assertEqual(place["artifactLocation"]["uri"], "teams/servers%2C%2050%25.yml")
@@ -87,6 +89,7 @@ class Formats(EndToEnd):
             self.assertEqual(set(found), {"description", "check_name", "fingerprint", "severity", "location"})
             self.assertIn(found["severity"], ("info", "minor", "major", "critical", "blocker"))
             self.assertEqual(found["location"]["path"], "teams/servers, 50%.yml")
+        self.assertEqual([found["check_name"] for found in before], ["unknown-key", "empty-labels"])
         self.assertEqual(len({found["fingerprint"] for found in before}), len(before))
         self.here.write("teams/servers, 50%.yml", "# a line more\n" + BROKEN)
         after = json.loads(self.validate("gitlab").stdout)

@@ -46,6 +46,21 @@ static void buf_cleanup(struct buf *buf)
     buf_done(buf);
 }
 
+/* Which rules of the findings some case shows. */
+static bool is_shown[RULE_COUNT];
+
+static size_t rules_without_case(void)
+{
+    size_t missing = 0;
+    for (int i = 0; i < RULE_COUNT; i++) {
+        if (is_shown[i])
+            continue;
+        printf("FAILED: no case has a finding of the rule %s\n", rule_name((enum rule)i));
+        missing++;
+    }
+    return missing;
+}
+
 /* All diagnostics, then the teams that are left valid or invalid. */
 static int run(struct archive *archive, struct buf *out, size_t *diagnostics, struct err *e)
 {
@@ -67,6 +82,7 @@ static int run(struct archive *archive, struct buf *out, size_t *diagnostics, st
     *diagnostics = desired.diagnostic_count;
     for (size_t i = 0; i < desired.diagnostic_count; i++) {
         char line[LINE_BYTES];
+        is_shown[desired.diagnostics[i].rule] = true;
         if (buf_printf(out, e, "%s\n", archive_diagnostic(&desired.diagnostics[i], line, sizeof line)) < 0)
             return -1;
         if (desired.diagnostics[i].excerpt != NULL &&
@@ -171,7 +187,7 @@ int main(int argc, char **argv)
     rules_collect(&rules);
     size_t failed = run_folder(TEST_SOURCE_DIR "/manifest/invalid", is_accepted, &rules, &invalid_count);
     failed += run_folder(TEST_SOURCE_DIR "/manifest/cases", is_accepted, NULL, &count);
-    failed += rules_missing(&rules);
+    failed += rules_missing(&rules) + rules_without_case();
     if (invalid_count < INVALID_LEAST)
         printf("FAILED: %zu cases in invalid/; at least %d\n", invalid_count, INVALID_LEAST);
     return failed > 0 || count == 0 || invalid_count < INVALID_LEAST ? 1 : 0;

@@ -96,9 +96,9 @@ struct manifest_source archive_source(struct archive *archive)
 const char *archive_diagnostic(const struct diagnostic *diagnostic, char *out, size_t size)
 {
     const char *file = diagnostic->place.file == NULL ? "-" : diagnostic->place.file;
-    snprintf(out, size, "%s:%d:%d: %s: %s%s%s%s%s%s%s", file, diagnostic->place.line,
+    snprintf(out, size, "%s:%d:%d: %s %s: %s%s%s%s%s%s%s", file, diagnostic->place.line,
              diagnostic->place.column, diagnostic->severity == DIAGNOSTIC_ERROR ? "error" : "warning",
-             diagnostic->text, diagnostic->trail == NULL ? "" : " [",
+             rule_name(diagnostic->rule), diagnostic->text, diagnostic->trail == NULL ? "" : " [",
              diagnostic->trail == NULL ? "" : diagnostic->trail, diagnostic->trail == NULL ? "" : "]",
              diagnostic->advice == NULL ? "" : " (", diagnostic->advice == NULL ? "" : diagnostic->advice,
              diagnostic->advice == NULL ? "" : ")");

@@ -22,7 +22,7 @@ struct archive {
 void archive_read(struct archive *archive, const char *text, size_t length);
 struct manifest_source archive_source(struct archive *archive);
 
-/* "file:line:column: error: text [trail] (advice)" into `out`. Returns out. */
+/* "file:line:column: error rule: text [trail] (advice)" into `out`. Returns out. */
 const char *archive_diagnostic(const struct diagnostic *diagnostic, char *out, size_t size);
 
 #endif

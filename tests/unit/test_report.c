@@ -100,14 +100,18 @@ static struct outcome beta_outcomes[] = {
     {OUTCOME(OUTCOME_UNCHANGED, "same.deb"), .assumed_fields = FIELD_ICON}};
 
 static const struct diagnostic diagnostics[] = {
-    {.severity = DIAGNOSTIC_ERROR,
+    {.rule = RULE_UNKNOWN_KEY,
+     .severity = DIAGNOSTIC_ERROR,
      .place = {.file = "teams/c.yml", .line = 3, .column = 8},
      .text = "unknown key \"self-service\"",
      .trail = "used by the entry of line 9",
      .advice = "did you mean \"self_service\"?",
      .excerpt = "    é: self-service: true",
      .caret = 8},
-    {.severity = DIAGNOSTIC_WARNING, .place = {.file = "teams/c.yml"}, .text = "nothing in it"},
+    {.rule = RULE_EMPTY_PATTERN,
+     .severity = DIAGNOSTIC_WARNING,
+     .place = {.file = "teams/c.yml"},
+     .text = "nothing in it"},
 };
 
 static struct run_report full_report(void)
@@ -302,6 +306,7 @@ static void test_json(void **state)
         {"counts/waiting", NULL, 2},
         {"received_bytes", NULL, 4096},
         {"uploaded_bytes", NULL, 7},
+        {"diagnostics/0/rule", "unknown-key", 0},
         {"diagnostics/0/severity", "error", 0},
         {"diagnostics/0/line", NULL, 3},
         {"diagnostics/0/trail", "used by the entry of line 9", 0},

@@ -25,17 +25,22 @@ static void *counted_malloc(size_t size)
 }
 
 static struct diagnostic some[] = {
-    {.severity = DIAGNOSTIC_WARNING,
+    {.rule = RULE_EMPTY_LABELS,
+     .severity = DIAGNOSTIC_WARNING,
      .place = {.file = "teams/a.yml", .line = 3, .column = 5},
      .text = "100 % odd: a, b\r\nand more",
      .trail = "used by b, c",
      .advice = "mend it"},
-    {.severity = DIAGNOSTIC_ERROR,
+    {.rule = RULE_URL,
+     .severity = DIAGNOSTIC_ERROR,
      .place = {.file = "teams/a: b, 50%é.yml", .line = 7},
      .text = "bad\x1b[31m\xe2\x80\xae",
      .excerpt = "  url: x"},
-    {.severity = DIAGNOSTIC_ERROR, .place = {.file = "tender.yml"}, .text = "unknown setting"},
-    {.severity = DIAGNOSTIC_ERROR, .text = "no team's name matches \"x\""},
+    {.rule = RULE_UNKNOWN_SETTING,
+     .severity = DIAGNOSTIC_ERROR,
+     .place = {.file = "tender.yml"},
+     .text = "unknown setting"},
+    {.rule = RULE_TEAM_PATTERN, .severity = DIAGNOSTIC_ERROR, .text = "no team's name matches \"x\""},
 };
 
 static struct desired desired_of(struct diagnostic *diagnostics, size_t count)
@@ -80,10 +85,10 @@ static void test_github(void **state)
     struct buf out;
     write_as("github", &desired, &out);
     assert_string_equal(buf_text(&out),
-                        "::error file=teams/a%3A b%2C 50%25é.yml,line=7,title=manifest-error::bad?[31m?\n"
-                        "::error file=tender.yml,title=settings-error::unknown setting\n"
-                        "::error title=manifest-error::no team's name matches \"x\"\n"
-                        "::warning file=teams/a.yml,line=3,col=5,title=manifest-warning::100 %25 odd: a, "
+                        "::error file=teams/a%3A b%2C 50%25é.yml,line=7,title=url::bad?[31m?\n"
+                        "::error file=tender.yml,title=unknown-setting::unknown setting\n"
+                        "::error title=team-pattern::no team's name matches \"x\"\n"
+                        "::warning file=teams/a.yml,line=3,col=5,title=empty-labels::100 %25 odd: a, "
                         "b%0D%0Aand more%0Aused by b, c%0Amend it\n");
     buf_done(&out);
     const struct desired none = desired_of(some, 0);
@@ -159,7 +164,7 @@ static void test_sarif(void **state)
     assert_string_equal(text_at(results, "1/locations/0/physicalLocation/artifactLocation/uri"),
                         "teams/a%3A%20b%2C%2050%25%C3%A9.yml");
     assert_string_equal(text_at(results, "1/locations/0/physicalLocation/region/snippet/text"), "  url: x");
-    assert_string_equal(text_at(results, "2/ruleId"), "settings-error");
+    assert_string_equal(text_at(results, "2/ruleId"), "unknown-setting");
     assert_null(json_object_get(at(results, "2/locations/0/physicalLocation"), "region"));
     assert_int_equal(json_array_size(at(results, "3/locations")), 0);
     json_decref(document);
@@ -179,7 +184,7 @@ static void test_gitlab(void **state)
     assert_string_equal(text_at(document, "0/description"),
                         "100 % odd: a, b\r\nand more (used by b, c) (mend it)");
     assert_string_equal(text_at(document, "1/severity"), "major");
-    assert_string_equal(text_at(document, "1/check_name"), "manifest-error");
+    assert_string_equal(text_at(document, "1/check_name"), "url");
     assert_string_equal(text_at(document, "1/location/path"), "teams/a: b, 50%é.yml");
     assert_int_equal(json_integer_value(at(document, "1/location/lines/begin")), 7);
     assert_int_equal(json_integer_value(at(document, "2/location/lines/begin")), 1);
