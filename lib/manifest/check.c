@@ -62,7 +62,7 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
                         e, "\"always_download\" makes no sense with \"hash_sha256\"") < 0)
             return -1;
     }
-    if (configuration != NULL &&
+    if (configuration != NULL && entry->item.configuration.path != NULL &&
         check_configuration(load, &entry->item, entry->keys[KEY_CONFIGURATION], &entry->has_errors, e) < 0)
         return -1;
     return check_scripts(load, entry, e);

@@ -5,6 +5,7 @@
 #include "manifest/schema.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct finder {
     struct load *load;
@@ -12,7 +13,7 @@ struct finder {
     size_t count, capacity;
     const char **bases; /* the folders that hold a folder of teams */
     size_t base_count, base_capacity;
-    bool has_bad_link; /* a folder of teams that can't be read; it was told */
+    bool is_told; /* why a folder of teams is not read */
 };
 
 static int add_text(struct load *load, const char ***items, size_t *count, size_t *capacity, const char *text,
@@ -52,7 +53,7 @@ static int complain_of_link(struct finder *finder, const char *base, const char 
         return -1;
     if (listing.problem == NULL && (leads_to == NULL || strcmp(leads_to, path) == 0))
         return 0;
-    finder->has_bad_link = true;
+    finder->is_told = true;
     if (listing.problem != NULL)
         return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = path}, NULL, e, "%s",
                         listing.problem);
@@ -79,6 +80,31 @@ static int add_team_folder(struct finder *finder, const char *base, const char *
     return 0;
 }
 
+/* "Teams" is no folder of teams to Fleet's workflows; to pass over its files in silence would leave their
+ * teams unmanaged. */
+static int check_folder_name(struct finder *finder, const char *base, const char *name, struct err *e)
+{
+    static const char *const names[] = {"teams", "fleets"};
+    struct load *load = finder->load;
+    struct listing listing;
+    bool is_near = false;
+    bool has_files = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        is_near = is_near || strcasecmp(name, names[i]) == 0;
+    if (!is_near || is_team_folder(name))
+        return 0;
+    const char *path = reference_join(load, base, name, e);
+    if (path == NULL || reference_list(load, path, &listing, e) < 0)
+        return -1;
+    for (size_t i = 0; i < listing.count; i++)
+        has_files = has_files || (!listing.entries[i].is_folder && schema_is_yaml(listing.entries[i].name));
+    finder->is_told = finder->is_told || has_files;
+    return !has_files ? 0
+                      : diagnose(load, RULE_UNREAD_FOLDER, NULL, (struct place){.file = path}, "rename it", e,
+                                 "the files in this folder are not read: the name of a folder of teams is "
+                                 "teams or fleets, in small letters");
+}
+
 /* Folders named teams or fleets: here, and with `deeper` one level below. */
 static int find_in(struct finder *finder, const char *base, bool deeper, struct err *e)
 {
@@ -92,6 +118,8 @@ static int find_in(struct finder *finder, const char *base, bool deeper, struct 
             return -1;
         if (!entry->is_folder || entry->name[0] == '.')
             continue;
+        if (check_folder_name(finder, base, entry->name, e) < 0)
+            return -1;
         if (is_team_folder(entry->name)) {
             if (add_team_folder(finder, base, entry->name, e) < 0)
                 return -1;
@@ -169,7 +197,7 @@ static int find_team_files(struct finder *finder, struct err *e)
             finder->paths[kept++] = finder->paths[i];
     finder->count = kept;
     bool is_in_doubt = options->settings != NULL && options->settings->selection_in_doubt;
-    if (options->files.is_set || finder->base_count > 0 || finder->has_bad_link || is_in_doubt)
+    if (options->files.is_set || finder->base_count > 0 || finder->is_told || is_in_doubt)
         return 0;
     return diagnose(finder->load, RULE_NO_TEAMS, NULL, (struct place){.file = NULL},
                     "name the files with -f, or the folder that holds teams/ with --subdir", e,

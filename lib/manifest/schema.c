@@ -2,6 +2,7 @@
  * the table does not have is an error that names the nearest key. */
 #include "manifest/schema.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "manifest/schema_values.h"
 #include <string.h>
 #include <strings.h>
@@ -330,6 +331,25 @@ static enum entry_context context_of(const struct yaml_node *node)
     return schema_is_script(path->text) ? BESIDE_SCRIPT : BESIDE_FILE;
 }
 
+/* A bare text for an entry: its key was forgotten, or the blank behind it. */
+static const char *text_entry_advice(const struct yaml_node *node, enum entry_context context)
+{
+    if (node->kind != YAML_SCALAR)
+        return NULL;
+    for (size_t i = 0; i < ENTRY_KEY_COUNT; i++) {
+        size_t length = strlen(fields[i].key);
+        if (strncmp(node->text, fields[i].key, length) == 0 && node->text[length] == ':')
+            return "behind the \":\" of a key stands a blank";
+    }
+    if (context == IN_MAINTAINED || context == IN_APP_STORE)
+        return context == IN_MAINTAINED ? "write \"slug: \" before it" : "write \"app_store_id: \" before it";
+    if (url_is_http(node->text))
+        return "write \"url: \" before it";
+    return context == IN_TEAM && (schema_is_yaml(node->text) || schema_is_script(node->text))
+               ? "write \"path: \" before it"
+               : NULL;
+}
+
 int schema_read_entry(struct load *load, const struct yaml_node *node, enum entry_context context,
                       struct entry *out, struct err *e)
 {
@@ -339,10 +359,8 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
     out->item.package_file = "";
     if (node->kind != YAML_MAPPING) {
         out->has_errors = true;
-        return diagnose_at(
-            load, RULE_TYPE, node,
-            node->kind == YAML_SCALAR && schema_is_yaml(node->text) ? "write \"path: \" before it" : NULL, e,
-            "an entry must be a mapping, not %s", yaml_kind_text(node));
+        return diagnose_at(load, RULE_TYPE, node, text_entry_advice(node, context), e,
+                           "an entry must be a mapping, not %s", yaml_kind_text(node));
     }
     struct reading reading = {
         .load = load, .context = context == IN_TEAM ? context_of(node) : context, .entry = out};

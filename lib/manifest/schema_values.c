@@ -8,15 +8,24 @@
 #include <string.h>
 #include <strings.h>
 
+/* "{{ name }}" is a mapping with a mapping for its key. */
+static const char *template_advice(const struct yaml_node *node)
+{
+    bool is_template =
+        node->kind == YAML_MAPPING && node->count > 0 && node->pairs[0].key->kind == YAML_MAPPING;
+    return is_template ? "\"{{\" begins no template here: a variable is $NAME or ${NAME}" : NULL;
+}
+
 /* `expected` is NULL for an entry of a list of texts. */
 static int wrong_kind(const struct value *value, const char *expected, struct err *e)
 {
+    const char *advice = template_advice(value->node);
     value->entry->has_errors = true;
     if (expected == NULL)
-        return diagnose_at(value->load, RULE_TYPE, value->node, NULL, e,
+        return diagnose_at(value->load, RULE_TYPE, value->node, advice, e,
                            "each entry of \"%s\" must be a text, not %s", value->field->key,
                            yaml_kind_text(value->node));
-    return diagnose_at(value->load, RULE_TYPE, value->node, NULL, e, "\"%s\" must be %s, not %s",
+    return diagnose_at(value->load, RULE_TYPE, value->node, advice, e, "\"%s\" must be %s, not %s",
                        value->field->key, expected, yaml_kind_text(value->node));
 }
 
@@ -96,32 +105,42 @@ static int read_path(const struct value *value, struct err *e)
     return read_scalar(value, value->node, "a path", &value->entry->path, e);
 }
 
+/* What is wrong with a URL that is none. */
+static const char *url_fault(const char *url, const char **advice)
+{
+    *advice = NULL;
+    if (strchr(url, ' ') != NULL)
+        return url[0] == ' ' || text_ends_with(url, " ") ? "has a blank before or behind it: remove it"
+                                                         : "holds a blank; in a URL it is written %20";
+    if (text_starts_with(url, "http://") || text_starts_with(url, "https://"))
+        *advice = "after the scheme come a host and, if any, a port of 1 to 65535";
+    else if (text_starts_with(url, "\u201c") || text_starts_with(url, "\u2018"))
+        *advice = "quotes in YAML are \" and ': these are others, and part of the value";
+    return "is no URL that can be fetched: http:// and https:// work";
+}
+
 static int check_url(const struct value *value, const struct yaml_node *node, const char *url, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    bool has_blank = strchr(url, ' ') != NULL;
+    const char *advice;
+    const char *key = value->field->key;
     const struct settings *settings = value->load->options->settings;
-    bool is_allowed = settings == NULL || settings_allows_source(settings, url);
-    if (url_is_http(url) && !has_blank && is_allowed)
+    bool has_blank = strchr(url, ' ') != NULL;
+    bool is_fine = url_is_http(url) && !has_blank;
+    if (is_fine && (settings == NULL || settings_allows_source(settings, url)))
         return 0;
     value->entry->has_errors = true;
-    if (url_is_http(url) && !has_blank)
+    if (is_fine)
         return diagnose_at(value->load, RULE_SOURCE, node, "add its prefix there, or use another URL", e,
-                           "\"%s\": %s is below no prefix of \"allowed_sources\"", value->field->key,
+                           "\"%s\": %s is below no prefix of \"allowed_sources\"", key,
                            diagnose_value(node, shown));
     if (has_blank && (node->is_block || node->is_folded))
         return diagnose_at(
             value->load, RULE_URL, node, NULL, e,
-            "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line",
-            value->field->key);
-    bool is_http = !has_blank && (text_starts_with(url, "http://") || text_starts_with(url, "https://"));
-    const char *advice = is_http ? "after the scheme come a host and, if any, a port of 1 to 65535" : NULL;
-    bool is_around = has_blank && (url[0] == ' ' || text_ends_with(url, " "));
-    return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", value->field->key,
-                       diagnose_value(node, shown),
-                       is_around   ? "has a blank before or behind it: remove it"
-                       : has_blank ? "holds a blank; in a URL it is written %20"
-                                   : "is no URL that can be fetched: http:// and https:// work");
+            "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line", key);
+    const char *fault = url_fault(url, &advice);
+    return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", key,
+                       diagnose_value(node, shown), fault);
 }
 
 static int read_url(const struct value *value, struct err *e)

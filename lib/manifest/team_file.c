@@ -158,6 +158,11 @@ static int find_name(struct load *load, struct team_source *source, struct err *
     }
     if (name != NULL && !yaml_is_null(name))
         return take_name(load, source, name, e);
+    if (name != NULL && yaml_get(root, "org_settings") == NULL) {
+        source->is_invalid = true;
+        return diagnose_at(load, RULE_MISSING_KEY, name, "write the team's name in Fleet behind it", e,
+                           "\"name\" has no value");
+    }
     if (yaml_get(root, "org_settings") != NULL) {
         source->is_organisation = true;
         return 0;

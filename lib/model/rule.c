@@ -55,6 +55,8 @@ static const struct {
     [RULE_TEAM_COLLISION] = {"team-collision", DIAGNOSTIC_ERROR, "Two files for one team."},
     [RULE_TEAM_FOLDER] = {"team-folder", DIAGNOSTIC_ERROR, "Files of teams that can't be found."},
     [RULE_NO_TEAMS] = {"no-teams", DIAGNOSTIC_WARNING, "There is no folder of teams."},
+    [RULE_UNREAD_FOLDER] = {"unread-folder", DIAGNOSTIC_WARNING,
+                            "A folder whose name is almost that of a folder of teams."},
     [RULE_TEAM_PATTERN] = {"team-pattern", DIAGNOSTIC_ERROR, "A choice of teams that chooses none."},
     [RULE_ORGANISATION_SOFTWARE] = {"organisation-software", DIAGNOSTIC_ERROR,
                                     "Software in the organisation's file."},
