@@ -350,7 +350,7 @@ static int read_reference(const struct value *value, const struct yaml_node **at
         return wrong_kind(value, "a mapping with \"path\"", e);
     if (find_path(value, at, e) < 0)
         return -1;
-    if (yaml_is_null(*at) || ((*at)->kind == YAML_SCALAR && (*at)->length == 0)) {
+    if (*at == NULL || yaml_is_null(*at) || ((*at)->kind == YAML_SCALAR && (*at)->length == 0)) {
         value->entry->has_errors = true;
         if (*at == NULL && node->count > 0)
             return 0; /* the key that stands there instead was told */
