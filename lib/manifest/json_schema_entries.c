@@ -240,15 +240,26 @@ static void define_entry(struct json_writer *writer, enum entry_context context,
     write_close(writer, '}');
 }
 
-static void write_is_script(struct json_writer *writer, const char *key)
+/* {"required": [key], "properties": {…}}, whose inner object stays open. */
+static void begin_having(struct json_writer *writer, const char *key)
 {
     const char *const keys[] = {key, NULL};
     write_open(writer, NULL, '{');
     write_texts(writer, "required", keys);
     write_open(writer, "properties", '{');
+}
+
+static void end_having(struct json_writer *writer)
+{
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
+static void write_is_script(struct json_writer *writer, const char *key)
+{
+    begin_having(writer, key);
     types_pattern(writer, key, script_path);
-    write_close(writer, '}');
-    write_close(writer, '}');
+    end_having(writer);
 }
 
 /* `path` decides what else may stand in an entry of `packages`. */
@@ -302,20 +313,16 @@ static void define_setup(struct json_writer *writer)
     write_close(writer, '}');
 }
 
-/* {"required": [key], "properties": {key: software is given in it}} */
 static void write_has_setup(struct json_writer *writer, const char *section)
 {
-    write_open(writer, NULL, '{');
-    write_texts(writer, "required", (const char *const[]){section, NULL});
-    write_open(writer, "properties", '{');
+    begin_having(writer, section);
     write_open(writer, section, '{');
     write_text(writer, "type", "object");
     write_open(writer, "allOf", '[');
     types_given(writer, NULL, "software");
     write_close(writer, ']');
     write_close(writer, '}');
-    write_close(writer, '}');
-    write_close(writer, '}');
+    end_having(writer);
 }
 
 /* Two names of one section: software in one of them. */
