@@ -209,7 +209,9 @@ static void refused_by_status(struct transfer *transfer, const struct http_answe
     enum retry_class class = answer->proxy_wants_login
                                  ? RETRY_FATAL
                                  : retry_of_status(answer->status, retry_is_rate_limited(answer));
-    if (answer->status == 407 && !answer->proxy_wants_login)
+    if (answer->proxy_wants_login)
+        cause = transfer_text(transfer, "the proxy %s asks for a login (407)", answer->proxy);
+    else if (answer->status == 407)
         cause = transfer_text(transfer, "%s, but no proxy is in use", cause);
     switch (class) {
     case RETRY_TRANSIENT:

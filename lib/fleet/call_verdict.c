@@ -49,7 +49,12 @@ static void refuse_redirect(struct call *call, const char *target)
 static void refuse(struct call *call, const struct http_answer *answer)
 {
     const struct refusal *refusal = &call->refusal;
-    if (call->status >= 300 && call->status < 400)
+    if (answer->proxy_wants_login)
+        err_fill(&call->err, ERR_NETWORK,
+                 "%s: the proxy %s asks for a login (407): give user and password in its URL, or except the "
+                 "server by no_proxy",
+                 call->name, answer->proxy);
+    else if (call->status >= 300 && call->status < 400)
         refuse_redirect(call, answer->redirect_url);
     else if (call->status == 401 || call->status == 403)
         refuse_unauthorised(call);
@@ -84,7 +89,7 @@ static enum call_verdict judge_failed(struct call *call, const struct http_answe
     err_fill(&call->err, ERR_NETWORK, "%s: %s", call->name, cause);
     if (call->is_write && answer->may_have_arrived)
         return VERDICT_UNKNOWN;
-    switch (answer->end == HTTP_STOPPED_BY_US ? RETRY_PERMANENT : retry_of_curl(answer->curl_code)) {
+    switch (answer->end == HTTP_STOPPED_BY_US ? RETRY_PERMANENT : retry_classify(answer)) {
     case RETRY_TRANSIENT:
     case RETRY_SUCCESS:
         return VERDICT_AGAIN;

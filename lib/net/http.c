@@ -81,6 +81,7 @@ static void exchange_free(struct http_exchange *exchange)
     buf_done(&exchange->header_bytes);
     http_answer_done(&exchange->answer);
     free(exchange->url);
+    free(exchange->proxy);
     free(exchange);
 }
 
@@ -104,6 +105,18 @@ static void measure_steps(struct http_exchange *exchange)
     times->tls_ms = !is_reused                                     ? step_ms(easy, CURLINFO_APPCONNECT_TIME_T)
                     : strncasecmp(exchange->url, "https:", 6) == 0 ? 0
                                                                    : -1;
+}
+
+static void name_proxy(struct http_exchange *exchange)
+{
+    char shown[URL_TEXT_BYTES];
+    struct err ignored;
+    err_init(&ignored);
+    if (exchange->proxy == NULL)
+        return;
+    const char *kept =
+        arena_strdup(exchange->answer.arena, url_redact(exchange->proxy, shown, sizeof shown), &ignored);
+    exchange->answer.proxy = kept != NULL ? kept : "(out of memory)";
 }
 
 static void measure(struct http_exchange *exchange)
@@ -137,6 +150,7 @@ void exchange_finish(struct http_exchange *exchange, enum http_end end, CURLcode
 {
     struct http_answer *answer = &exchange->answer;
     measure(exchange);
+    name_proxy(exchange);
     answer->end = end;
     answer->curl_code = (int)code;
     answer->proxy_wants_login = answer->status == 407 && exchange->is_proxied;

@@ -78,11 +78,13 @@ static void add_amount(struct http_answer *answer)
     answer->cause = keep(answer, text, answer->cause_words);
 }
 
-static bool proxy_asks_for_login(struct http_exchange *exchange)
+/* What a proxy answered instead of opening a tunnel; 0: it did not. */
+static int tunnel_status(const struct http_exchange *exchange)
 {
-    long proxy_status = 0;
-    return curl_easy_getinfo(exchange->transfer.easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status) == CURLE_OK &&
-           proxy_status == 407 && exchange->answer.status == 0;
+    long status = 0;
+    bool is_told = exchange->is_tunnelled && exchange->answer.status == 0 &&
+                   curl_easy_getinfo(exchange->transfer.easy, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK;
+    return is_told && status >= 300 ? (int)status : 0;
 }
 
 /* What a host says in the clear where TLS was expected, in OpenSSL's words. */
@@ -94,6 +96,23 @@ static bool speaks_no_tls(const struct http_exchange *exchange, CURLcode code)
         if (strstr(exchange->curl_text, signs[i]) != NULL)
             return true;
     return false;
+}
+
+/* A refusal for good is no broken connection: another try would hear the same. */
+static void explain_refused_tunnel(struct http_answer *answer, int status)
+{
+    char text[WORDS_BYTES];
+    bool is_for_good = status >= 400 && status <= 499 && retry_of_status(status, false) == RETRY_PERMANENT;
+    if (status == 407) {
+        answer->status = 407;
+        answer->proxy_wants_login = true;
+        snprintf(text, sizeof text, "the proxy %s asks for a login (407)", answer->proxy);
+    } else {
+        snprintf(text, sizeof text, "the proxy %s opens no tunnel (HTTP %d)", answer->proxy, status);
+    }
+    if (is_for_good)
+        answer->curl_code = CURLE_UNSUPPORTED_PROTOCOL;
+    answer->cause_words = keep(answer, text, "the proxy opens no tunnel");
 }
 
 void exchange_explain(struct http_exchange *exchange, CURLcode code)
@@ -112,10 +131,9 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
     if (errno_tells_more(code) && words_of_errno(number) != NULL)
         words = words_of_errno(number);
     char text[WORDS_BYTES];
-    if (proxy_asks_for_login(exchange)) {
-        answer->status = 407;
-        answer->proxy_wants_login = true;
-        answer->cause_words = "the proxy asks for a login (407)";
+    int status = tunnel_status(exchange);
+    if (status != 0) {
+        explain_refused_tunnel(answer, status);
     } else if (err_is_set(&exchange->failure)) {
         answer->cause_words = keep(answer, exchange->failure.text, "our own processing of the answer failed");
     } else if (speaks_no_tls(exchange, code)) {
@@ -125,6 +143,9 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
         char detail[WORDS_BYTES / 2];
         text_first_line(exchange->curl_text, strlen(exchange->curl_text), detail, sizeof detail);
         snprintf(text, sizeof text, "%s: %s", words, detail);
+        answer->cause_words = keep(answer, text, words);
+    } else if (exchange->phase == EXCHANGE_CONNECTING && answer->proxy != NULL) {
+        snprintf(text, sizeof text, "%s, through the proxy %s", words, answer->proxy);
         answer->cause_words = keep(answer, text, words);
     } else {
         answer->cause_words = words;

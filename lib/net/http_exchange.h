@@ -46,8 +46,9 @@ struct http_exchange {
     bool is_cancelled;     /* within a callback: freed once curl is out of it */
     bool is_stopped_by_us; /* a callback said so */
     bool headers_are_done;
-    bool is_proxied;    /* the request went to an HTTP proxy, which answers in its own name or the host's */
-    bool is_tunnelled;  /* a proxy was asked for a tunnel (CONNECT) */
+    char *proxy;        /* NULL: none; with its login */
+    bool is_proxied;    /* the request goes to an HTTP proxy, which answers in its own name or the host's */
+    bool is_tunnelled;  /* an HTTP proxy is asked for a tunnel (CONNECT) */
     struct err failure; /* our own, set in a callback. ERR_SERVER: the answer is larger than allowed */
     char curl_text[CURL_ERROR_SIZE];
     struct buf header_bytes;      /* the raw lines of the answer that is under way */

@@ -2,6 +2,7 @@
  * retry, no decoding, so that what happens on the line is what net/ and fetch/ decided. */
 #include "base/text.h"
 #include "net/http_exchange.h"
+#include "net/proxy.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,13 +133,18 @@ static CURLcode set_range(struct http_exchange *exchange)
     return code;
 }
 
-/* curl reads http_proxy in lower case only, for programs that a web server starts with a client's headers in
- * the environment; every other proxy variable it reads in both. We are none of those. */
-static const char *upper_case_proxy(const char *url)
+/* Ours is the only rule (proxy.c): curl must not look into the environment by itself. */
+static CURLcode set_proxy(struct http_exchange *exchange)
 {
-    const char *lower = getenv("http_proxy"), *upper = getenv("HTTP_PROXY");
-    bool is_plain = strncasecmp(url, "http://", 7) == 0;
-    return is_plain && lower == NULL && upper != NULL && upper[0] != '\0' ? upper : NULL;
+    CURL *easy = exchange->transfer.easy;
+    CURLcode code = CURLE_OK;
+    bool speaks_http = exchange->proxy != NULL && proxy_speaks_http(exchange->proxy);
+    exchange->is_tunnelled = speaks_http && strncasecmp(exchange->url, "https:", 6) == 0;
+    exchange->is_proxied = speaks_http && !exchange->is_tunnelled;
+    SET(CURLOPT_PROXY, exchange->proxy == NULL ? "" : exchange->proxy);
+    SET(CURLOPT_NOPROXY, "");
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    return code;
 }
 
 static CURLcode set_connection(struct http_exchange *exchange)
@@ -163,7 +169,6 @@ static CURLcode set_connection(struct http_exchange *exchange)
             CONNECT_MARGIN_MS);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PATH_AS_IS, 1L);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_SHARE, http->share);
@@ -177,52 +182,11 @@ static CURLcode set_connection(struct http_exchange *exchange)
         SET(CURLOPT_SSLCERT, request->client_cert);
         SET(CURLOPT_SSLKEY, request->client_key != NULL ? request->client_key : request->client_cert);
     }
-    const char *proxy = upper_case_proxy(exchange->url);
-    if (proxy != NULL)
-        SET(CURLOPT_PROXY, proxy);
     if (request->username != NULL || request->password != NULL) {
         SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
         SET(CURLOPT_USERNAME, request->username != NULL ? request->username : "");
         SET(CURLOPT_PASSWORD, request->password != NULL ? request->password : "");
     }
-    return code;
-}
-
-static bool may_use_proxy(void)
-{
-    static const char *const names[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
-                                        "HTTPS_PROXY", "all_proxy",  "ALL_PROXY"};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-        if (!text_is_empty(getenv(names[i])))
-            return true;
-    return false;
-}
-
-/* Whether curl has chosen a proxy for this URL only its request line tells: "GET http://…", "CONNECT …". */
-static int on_debug(CURL *easy, curl_infotype type, char *bytes, size_t length, void *context)
-{
-    (void)easy;
-    struct http_exchange *exchange = context;
-    const char *space = type == CURLINFO_HEADER_OUT ? memchr(bytes, ' ', length) : NULL;
-    if (space == NULL)
-        return 0;
-    size_t left = length - (size_t)(space + 1 - bytes);
-    if (length > 8 && memcmp(bytes, "CONNECT ", 8) == 0)
-        exchange->is_tunnelled = true;
-    else if (left > 7 && strncasecmp(space + 1, "http://", 7) == 0)
-        exchange->is_proxied = true;
-    return 0;
-}
-
-static CURLcode watch_for_proxy(struct http_exchange *exchange)
-{
-    CURL *easy = exchange->transfer.easy;
-    CURLcode code = CURLE_OK;
-    if (!may_use_proxy())
-        return CURLE_OK;
-    SET(CURLOPT_DEBUGFUNCTION, on_debug);
-    SET(CURLOPT_DEBUGDATA, exchange);
-    SET(CURLOPT_VERBOSE, 1L);
     return code;
 }
 
@@ -246,6 +210,8 @@ static CURLcode set_callbacks(struct http_exchange *exchange)
 
 int exchange_setup(struct http_exchange *exchange, struct err *e)
 {
+    if (proxy_for(exchange->url, &exchange->proxy, e) < 0)
+        return -1;
     if (exchange->request.part_count > 0 && exchange_add_parts(exchange, e) < 0)
         return -1;
     if (set_headers(exchange, e) < 0)
@@ -256,7 +222,7 @@ int exchange_setup(struct http_exchange *exchange, struct err *e)
     SET(CURLOPT_HTTPHEADER, exchange->headers);
     code = code != CURLE_OK ? code : set_connection(exchange);
     code = code != CURLE_OK ? code : set_callbacks(exchange);
-    code = code != CURLE_OK ? code : watch_for_proxy(exchange);
+    code = code != CURLE_OK ? code : set_proxy(exchange);
     code = code != CURLE_OK ? code : set_range(exchange);
     code = code != CURLE_OK ? code : set_method(exchange);
     if (code == CURLE_OUT_OF_MEMORY)

@@ -372,9 +372,11 @@ static void test_proxy(void **state)
     (void)state;
     struct scene scene;
     struct http_answer answer;
-    char proxy[64], head[4096];
+    char proxy[64], head[4096], cause[128];
     scene_init(&scene);
-    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", scripted_server_port(scene.server));
+    snprintf(proxy, sizeof proxy, "http://bob:pw@127.0.0.1:%d", scripted_server_port(scene.server));
+    snprintf(cause, sizeof cause, "the proxy http://***@127.0.0.1:%d asks for a login (407)",
+             scripted_server_port(scene.server));
     setenv("http_proxy", proxy, 1);
     setenv("https_proxy", proxy, 1);
     strcpy(scene.url, "http://example.invalid/ok");
@@ -386,7 +388,7 @@ static void test_proxy(void **state)
     strcpy(scene.url, "https://locked.invalid/ok");
     assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
     assert_int_equal(answer.end, HTTP_FAILED);
-    assert_string_equal(answer.cause, "the proxy asks for a login (407)");
+    assert_string_equal(answer.cause, cause);
     assert_int_equal(retry_classify(&answer), RETRY_FATAL);
     assert_int_equal(retry_fatal_class(&answer), ERR_NETWORK);
     http_answer_done(&answer);
