@@ -72,29 +72,36 @@ static bool are_of_one_file(const struct claimant *a, const struct claimant *b)
            strcmp(a->label, b->label) == 0;
 }
 
+/* Small letters, digits, dots and hyphens up to the path, as nearly all are. */
+static bool is_plain(const char *url)
+{
+    const char *at = url;
+    if (strncmp(at, "http", 4) != 0)
+        return false;
+    at += at[4] == 's' ? 5 : 4;
+    if (strncmp(at, "://", 3) != 0)
+        return false;
+    for (at += 3; (*at >= 'a' && *at <= 'z') || (*at >= '-' && *at <= '9' && *at != '/'); at++)
+        ;
+    return *at == '/';
+}
+
 /* What two spellings of one URL have in common: scheme and host in small letters, no default port. The URL
  * itself where it is written so. */
 static const char *url_claim(struct load *load, const char *url, struct err *e)
 {
     char host[URL_HOST_BYTES];
-    const char *authority = strstr(url, "://");
-    if (authority == NULL)
+    if (is_plain(url) || !url_is_http(url) || url_host(url, host, sizeof host)[0] == '\0')
         return url;
-    authority += strlen("://");
+    const char *authority = strstr(url, "://") + strlen("://");
     size_t length = strcspn(authority, "/?#");
     const char *at = memrchr(authority, '@', length);
-    const char *name = at == NULL ? authority : at + 1;
-    bool is_plain = true;
-    for (const char *byte = url; byte < authority + length && is_plain; byte++)
-        is_plain = (byte >= authority && byte < name) ||
-                   (!isupper((unsigned char)*byte) && (byte < name || *byte != ':'));
-    if (is_plain || url_host(url, host, sizeof host)[0] == '\0')
-        return url;
+    size_t userinfo = at == NULL ? 0 : (size_t)(at + 1 - authority);
     bool is_https = tolower((unsigned char)url[4]) == 's';
     const char *default_port = is_https ? ":443" : ":80";
     size_t shown = strlen(host) - (text_ends_with(host, default_port) ? strlen(default_port) : 0);
-    return arena_printf(load->arena, e, "%s://%.*s%.*s%s", is_https ? "https" : "http",
-                        (int)(name - authority), authority, (int)shown, host, authority + length);
+    return arena_printf(load->arena, e, "%s://%.*s%.*s%s", is_https ? "https" : "http", (int)userinfo,
+                        authority, (int)shown, host, authority + length);
 }
 
 struct claim_key {
