@@ -19,6 +19,10 @@ struct loop {
     struct loop_transfer **queued_end;
     size_t transfers_in;
     bool is_performing;
+    bool is_out_of_memory; /* seen within a callback */
+    curl_socket_t *sockets; /* that curl watches */
+    size_t socket_count, socket_capacity;
+    size_t turn; /* the socket that was looked at last */
     int pipe_read, pipe_write;
     /* Written by the signal handler. */
     volatile sig_atomic_t stop_count;
@@ -63,6 +67,39 @@ static bool pipe_open(struct loop *loop)
     return true;
 }
 
+static size_t find_socket(const struct loop *loop, curl_socket_t socket)
+{
+    size_t i = 0;
+    while (i < loop->socket_count && loop->sockets[i] != socket)
+        i++;
+    return i;
+}
+
+/* curl tells which sockets it watches. */
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *unused)
+{
+    struct loop *loop = context;
+    size_t i = find_socket(loop, socket);
+    (void)easy;
+    (void)unused;
+    if (what == CURL_POLL_REMOVE && i < loop->socket_count)
+        loop->sockets[i] = loop->sockets[--loop->socket_count];
+    if (what == CURL_POLL_REMOVE || i < loop->socket_count)
+        return 0;
+    if (loop->socket_count == loop->socket_capacity) {
+        size_t capacity = loop->socket_capacity == 0 ? MAX_KEPT_CONNECTIONS : 2 * loop->socket_capacity;
+        curl_socket_t *grown = realloc(loop->sockets, capacity * sizeof *grown);
+        if (grown == NULL) {
+            loop->is_out_of_memory = true;
+            return 0;
+        }
+        loop->sockets = grown;
+        loop->socket_capacity = capacity;
+    }
+    loop->sockets[loop->socket_count++] = socket;
+    return 0;
+}
+
 struct loop *loop_new(const struct clock *clock, struct err *e)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -84,6 +121,8 @@ struct loop *loop_new(const struct clock *clock, struct err *e)
         return NULL;
     }
     curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, (long)MAX_KEPT_CONNECTIONS);
+    curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
     if (!pipe_open(loop)) {
         err_fill_errno(e, "can't make a pipe");
         return NULL;
@@ -99,6 +138,7 @@ void loop_free(struct loop *loop)
         signal_loop = NULL;
     if (loop->multi != NULL)
         curl_multi_cleanup(loop->multi);
+    free(loop->sockets);
     if (loop->pipe_read >= 0)
         close(loop->pipe_read);
     if (loop->pipe_write >= 0)
@@ -277,9 +317,10 @@ static bool start_queued(struct loop *loop)
     return one_ended;
 }
 
-static void finish_transfers(struct loop *loop)
+/* How many ended. */
+static int finish_transfers(struct loop *loop)
 {
-    int left;
+    int left, ended = 0;
     for (const CURLMsg *message; (message = curl_multi_info_read(loop->multi, &left)) != NULL;) {
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -289,21 +330,35 @@ static void finish_transfers(struct loop *loop)
         struct loop_transfer *transfer = (struct loop_transfer *)(void *)owner;
         loop_transfer_remove(loop, transfer);
         transfer->done(transfer, code);
+        ended++;
     }
+    return ended;
 }
 
-static int perform(struct loop *loop, struct err *e)
+/* One socket, or what is due by time; how many transfers ended. */
+static int act(struct loop *loop, curl_socket_t socket, struct err *e)
 {
     int running;
     loop->is_performing = true;
-    CURLMcode code = curl_multi_perform(loop->multi, &running);
+    CURLMcode code = curl_multi_socket_action(loop->multi, socket, 0, &running);
     loop->is_performing = false;
-    if (code == CURLM_OUT_OF_MEMORY)
+    if (code == CURLM_OUT_OF_MEMORY || loop->is_out_of_memory)
         return err_set(e, ERR_MEMORY, "out of memory");
     if (code != CURLM_OK)
         return err_set(e, ERR_SYSTEM, "libcurl: %s", curl_multi_strerror(code));
-    finish_transfers(loop);
-    return 0;
+    return finish_transfers(loop);
+}
+
+/* Socket by socket, and no further than to the first transfer that ends: its connection gets the next request
+ * before the others' bytes are read. Otherwise all connections fall into step, and all wait at once. */
+static int perform(struct loop *loop, struct err *e)
+{
+    int ended = act(loop, CURL_SOCKET_TIMEOUT, e);
+    for (size_t left = loop->socket_count; left > 0 && ended == 0 && loop->socket_count > 0; left--) {
+        loop->turn = (loop->turn + 1) % loop->socket_count;
+        ended = act(loop, loop->sockets[loop->turn], e);
+    }
+    return ended < 0 ? -1 : 0;
 }
 
 static void drain_pipe(const struct loop *loop)
