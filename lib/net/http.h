@@ -100,6 +100,7 @@ struct http_answer {
                           timer fired … */
     const char *cause_words; /* the same without numbers: "connection reset by peer"; for callers that know
                                 more */
+    bool is_untrusted;       /* it failed because the peer's certificate was refused */
     const char *proxy;       /* that the request went through, redacted; NULL: none */
     bool proxy_wants_login;  /* a 407 of a proxy that is in use: without one, 407 is a status like others */
     bool may_have_arrived; /* the request may have reached the server (so a write's effect must be looked up)

@@ -125,6 +125,7 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
                                exchange->phase == EXCHANGE_CONNECTING ? TIMER_CONNECT : TIMER_STALL);
         return;
     }
+    answer->is_untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
     long number = 0;
     const char *words = retry_curl_words((int)code);
     curl_easy_getinfo(exchange->transfer.easy, CURLINFO_OS_ERRNO, &number);

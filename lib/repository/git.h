@@ -29,6 +29,10 @@ enum fetch_result git_fetch(const char *mirror, const struct repository_options 
 /* The same here and now, without a limit in time: only for git_child.c. */
 enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e);
 
+/* git_http.c: the transport for options->url, which is http or https. */
+int git_http_transport(git_transport **out, git_remote *owner, const struct repository_options *options,
+                       bool *has_given_login);
+
 enum revision_result {
     REVISION_FOUND,
     REVISION_UNKNOWN,

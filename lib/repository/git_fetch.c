@@ -1,9 +1,9 @@
-/* From a remote Git server into the bare mirror, with libgit2's own transports: credentials, and errors that
- * name no secret. Runs in a child process; git_child.c keeps the limits in time. */
+/* From a remote Git server into the bare mirror, over http by lib/net (git_http.c), over ssh and
+ * from files by libgit2's own transports: credentials, and errors that name no secret. Runs in a child
+ * process; git_child.c keeps the limits in time. */
 #include "base/files.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "net/proxy.h"
 #include "repository/git.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,26 +218,15 @@ static enum fetch_result explain(const struct watch *watch, int code, struct err
     return is_mirror_trouble(klass) ? FETCH_MIRROR_BAD : FETCH_UNREACHABLE;
 }
 
-/* libgit2 speaks to HTTP proxies only. */
-static int find_proxy(const char *url, char **out, struct err *e)
+static int on_transport(git_transport **out, git_remote *owner, void *payload)
 {
-    char shown[URL_TEXT_BYTES], proxy[URL_TEXT_BYTES];
-    if (proxy_for(url, out, e) < 0)
-        return -1;
-    if (*out == NULL || proxy_speaks_http(*out))
-        return 0;
-    return err_set(e, ERR_CONFIG,
-                   "can't fetch %s through the proxy %s: for Git it must be an HTTP proxy; except the host by "
-                   "no_proxy, or set another one",
-                   url_redact(url, shown, sizeof shown), url_redact(*out, proxy, sizeof proxy));
+    struct watch *watch = payload;
+    return git_http_transport(out, owner, watch->options, &watch->asked_password);
 }
 
 enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e)
 {
     struct watch watch = {.options = options};
-    CLEANUP(file_free_cleanup) char *proxy = NULL;
-    if (find_proxy(options->url, &proxy, e) < 0)
-        return FETCH_FATAL;
     /* HEAD by a name of its own: it may be detached, or its branch may be renamed later. */
     char heads[] = "+refs/heads/*:refs/heads/*";
     char tags[] = "+refs/tags/*:refs/tags/*";
@@ -249,8 +238,7 @@ enum fetch_result git_fetch_here(const char *mirror, const struct repository_opt
     fetch.prune = GIT_FETCH_PRUNE;
     fetch.update_fetchhead = 0; /* it would write the URL, password and all, to the disk */
     fetch.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE;
-    fetch.proxy_opts.type = proxy == NULL ? GIT_PROXY_NONE : GIT_PROXY_SPECIFIED;
-    fetch.proxy_opts.url = proxy;
+    fetch.callbacks.transport = url_is_http(options->url) ? on_transport : NULL;
     fetch.callbacks.credentials = on_credentials;
     fetch.callbacks.transfer_progress = on_progress;
     fetch.callbacks.sideband_progress = on_sideband;
