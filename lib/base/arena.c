@@ -5,9 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-/* Small at first; with much in use, fewer system calls count for more. */
-enum { BLOCK_BYTES = 32 * 1024, LARGE_BLOCK_BYTES = 120 * 1024, LARGE_FROM_BYTES = 2 * 1024 * 1024 };
+/* Small at first. With much in use, a block is a huge page: for each small one that is touched first, the
+ * kernel is entered once. */
+enum {
+    BLOCK_BYTES = 32 * 1024,
+    HUGE_PAGE_BYTES = 2 * 1024 * 1024,
+    HUGE_FROM_BYTES = 2 * 1024 * 1024,
+};
 
 struct block {
     struct block *next;
@@ -52,12 +58,16 @@ void arena_cleanup(struct arena **arena)
  * wasted. */
 static struct block *block_add(struct arena *arena, size_t size)
 {
-    size_t usual_size = arena->used < LARGE_FROM_BYTES ? BLOCK_BYTES : LARGE_BLOCK_BYTES;
+    bool is_huge = arena->used >= HUGE_FROM_BYTES;
+    size_t usual_size = is_huge ? HUGE_PAGE_BYTES - sizeof(struct block) : BLOCK_BYTES;
     bool is_large = size > usual_size / 4;
     size_t block_size = is_large ? size : usual_size;
     if (block_size > SIZE_MAX - sizeof(struct block))
         return NULL;
-    struct block *block = malloc(sizeof *block + block_size);
+    struct block *block = is_huge && !is_large ? aligned_alloc(HUGE_PAGE_BYTES, HUGE_PAGE_BYTES)
+                                               : malloc(sizeof *block + block_size);
+    if (block != NULL && is_huge && !is_large)
+        (void)madvise(block, HUGE_PAGE_BYTES, MADV_HUGEPAGE); /* a wish */
     if (block == NULL)
         return NULL;
     block->used = 0;

@@ -188,11 +188,12 @@ const char *text_printable(const char *text, size_t length, char instead, char *
     size_t used = 0;
     for (size_t i = 0; i < length;) {
         const unsigned char *at = (const unsigned char *)text + i;
-        if (*at >= 0x20 && *at < 0x7F && used + 1 < size) { /* most texts are nothing else */
-            out[used++] = (char)*at;
+        while (i < length && *at >= 0x20 && *at < 0x7F && used + 1 < size) { /* most texts are nothing else */
+            out[used++] = (char)*at++;
             i++;
-            continue;
         }
+        if (i == length)
+            break;
         size_t sequence = utf8_sequence(at, length - i);
         bool is_good = sequence > 0 && !text_character_deceives(decode(at, sequence));
         size_t needed = is_good ? sequence : 1;

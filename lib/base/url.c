@@ -206,6 +206,8 @@ const char *url_file_name(const char *url, char *out, size_t size)
     const char *slash = memrchr(parts.path, '/', parts.path_length);
     const char *name = slash == NULL ? parts.path : slash + 1;
     const char *end = parts.path + parts.path_length;
+    if (memchr(name, '%', (size_t)(end - name)) == NULL && memchr(name, '\\', (size_t)(end - name)) == NULL)
+        return text_printable(name, (size_t)(end - name), '_', out, size); /* most are so */
     size_t used = 0;
     while (name < end && used < sizeof decoded) {
         int high = *name == '%' && end - name > 2 ? hex_value(name[1]) : -1;

@@ -33,30 +33,48 @@ static int compare_held(const void *a, const void *b)
     return strcmp(left->sha256, right->sha256);
 }
 
+/* Most teams have much the same: each digest is kept once, before they are sorted. */
+struct held_set {
+    uint32_t *slots; /* an item's index + 1; 0: free. At least half are */
+    size_t mask;
+    struct held_digest *items;
+    size_t count;
+};
+
+static void hold(struct held_set *set, const struct held_digest *item)
+{
+    size_t at = (size_t)(item->head * 0x9E3779B97F4A7C15u >> 32) & set->mask;
+    for (; set->slots[at] != 0; at = (at + 1) & set->mask)
+        if (compare_held(&set->items[set->slots[at] - 1], item) == 0)
+            return;
+    set->items[set->count] = *item;
+    set->slots[at] = (uint32_t)++set->count;
+}
+
 int held_digests_read(const struct observed_team *const *teams, size_t count, struct arena *arena,
                       struct held_digests *out, struct err *e)
 {
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += teams[i] == NULL ? 0 : teams[i]->title_count;
-    struct held_digest *items = arena_alloc_array(arena, total, sizeof *items, e);
-    if (items == NULL)
+    struct held_set set = {.mask = 15};
+    while (set.mask < 2 * total)
+        set.mask = 2 * set.mask + 1;
+    set.slots = arena_alloc_array(arena, set.mask + 1, sizeof *set.slots, e);
+    set.items = arena_alloc_array(arena, total, sizeof *set.items, e);
+    if (set.slots == NULL || set.items == NULL)
         return -1;
-    size_t used = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; teams[i] != NULL && j < teams[i]->title_count; j++) {
             const struct observed_title *title = &teams[i]->titles[j];
             if (!text_is_empty(title->sha256))
-                items[used++] = (struct held_digest){
-                    .head = digest_head(title->sha256), .sha256 = title->sha256, .title_id = title->title_id};
+                hold(&set, &(struct held_digest){.head = digest_head(title->sha256),
+                                                 .sha256 = title->sha256,
+                                                 .title_id = title->title_id});
         }
-    if (used > 0)
-        qsort(items, used, sizeof *items, compare_held);
-    size_t kept = 0; /* most teams have much the same */
-    for (size_t i = 0; i < used; i++)
-        if (kept == 0 || compare_held(&items[kept - 1], &items[i]) != 0)
-            items[kept++] = items[i];
-    *out = (struct held_digests){.items = items, .count = kept};
+    if (set.count > 0)
+        qsort(set.items, set.count, sizeof *set.items, compare_held);
+    *out = (struct held_digests){.items = set.items, .count = set.count};
     return 0;
 }
 

@@ -4,11 +4,13 @@
 #include <stddef.h>
 
 void *__real_malloc(size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t length);
 void *__wrap_malloc(size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
@@ -48,6 +50,11 @@ static bool must_fail(void)
 void *__wrap_malloc(size_t size)
 {
     return must_fail() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return must_fail() ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)

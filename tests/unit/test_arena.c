@@ -132,7 +132,7 @@ static void test_push(void **state)
 
 static int use_everything(struct err *e)
 {
-    CLEANUP(arena_cleanup) struct arena *arena = arena_new(1 << 22);
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(1 << 23);
     if (arena == NULL)
         return err_set(e, ERR_MEMORY, "out of memory");
     int *items = NULL;
@@ -142,6 +142,12 @@ static int use_everything(struct err *e)
         if (item == NULL)
             return -1;
         *item = i;
+    }
+    for (int i = 0; i < 5000; i++) { /* up to blocks of huge pages */
+        char *text = arena_alloc(arena, 1000, e);
+        if (text == NULL)
+            return -1;
+        memset(text, i, 1000);
     }
     return arena_printf(arena, e, "%0*d", 50000, 1) == NULL ? -1 : 0;
 }
