@@ -18,6 +18,8 @@ const char *reference_spelling(const char *path)
         return "between the parts of a path stands \"/\", not \"\\\"";
     if (strstr(path, "://") != NULL)
         return "this is a URL: it belongs behind \"url\"";
+    if (text_starts_with(path, "~/"))
+        return "no shell reads this: \"~\" is no home folder here";
     return length > 0 && (path[0] == ' ' || path[length - 1] == ' ')
                ? "the path has a blank before or behind it: remove it"
                : NULL;
@@ -28,6 +30,8 @@ static int tell(struct load *load, enum rule rule, const struct yaml_node *at, c
 {
     bool is_advised = load->broken_paths.count <= ADVISED_MAX;
     const char *advice = at->kind == YAML_SCALAR ? reference_spelling(at->text) : NULL;
+    if (rule == RULE_MISSING_FILE && key == NULL && strpbrk(path, "*?") != NULL)
+        advice = "\"path\" is taken literally: a pattern stands behind \"paths\"";
     if (is_advised && advice == NULL && reference_advice(load, path, &advice, e) < 0)
         return -1;
     if (is_advised && advice == NULL && advise_base(load, at, &advice, e) < 0)

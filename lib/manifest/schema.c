@@ -334,8 +334,8 @@ static enum entry_context context_of(const struct yaml_node *node)
 /* A bare text for an entry: its key was forgotten, or the blank behind it. */
 static const char *text_entry_advice(const struct yaml_node *node, enum entry_context context)
 {
-    if (node->kind != YAML_SCALAR)
-        return NULL;
+    if (node->kind == YAML_SEQUENCE)
+        return node->count == 1 ? "one \"- \" begins an entry" : NULL;
     for (size_t i = 0; i < ENTRY_KEY_COUNT; i++) {
         size_t length = strlen(fields[i].key);
         if (strncmp(node->text, fields[i].key, length) == 0 && node->text[length] == ':')

@@ -16,17 +16,24 @@ static const char *template_advice(const struct yaml_node *node)
     return is_template ? "\"{{\" begins no template here: a variable is $NAME or ${NAME}" : NULL;
 }
 
-/* `expected` is NULL for an entry of a list of texts. */
-static int wrong_kind(const struct value *value, const char *expected, struct err *e)
+/* What may be meant by a value of the wrong kind; NULL: who knows. */
+static const char *kind_advice(const struct value *value)
 {
-    const char *advice = template_advice(value->node);
+    bool is_list = value->field->type == TYPE_TEXTS || value->field->type == TYPE_LABELS ||
+                   value->field->type == TYPE_URLS;
+    return is_list && value->node->kind == YAML_SCALAR ? "write it as a list, in \"[\" and \"]\""
+                                                       : template_advice(value->node);
+}
+
+int schema_wrong_kind(const struct value *value, const char *expected, struct err *e)
+{
     value->entry->has_errors = true;
     if (expected == NULL)
-        return diagnose_at(value->load, RULE_TYPE, value->node, advice, e,
+        return diagnose_at(value->load, RULE_TYPE, value->node, template_advice(value->node), e,
                            "each entry of \"%s\" must be a text, not %s", value->field->key,
                            yaml_kind_text(value->node));
-    return diagnose_at(value->load, RULE_TYPE, value->node, advice, e, "\"%s\" must be %s, not %s",
-                       value->field->key, expected, yaml_kind_text(value->node));
+    return diagnose_at(value->load, RULE_TYPE, value->node, kind_advice(value), e,
+                       "\"%s\" must be %s, not %s", value->field->key, expected, yaml_kind_text(value->node));
 }
 
 static size_t count_characters(const char *text)
@@ -61,15 +68,14 @@ static const char *text_fault(const struct value *value, const struct yaml_node 
                : "has several lines: write the value on the line of its key";
 }
 
-/* A scalar with its variables replaced; *out is NULL where a diagnostic was written, or where it is empty. */
-static int read_scalar(const struct value *value, const struct yaml_node *node, const char *expected,
+int schema_read_scalar(const struct value *value, const struct yaml_node *node, const char *expected,
                        const char **out, struct err *e)
 {
     struct load *load = value->load;
     *out = NULL;
     if (node->kind != YAML_SCALAR || yaml_is_null(node)) {
         const struct value at = {load, value->entry, value->field, node, NULL};
-        return wrong_kind(&at, expected, e);
+        return schema_wrong_kind(&at, expected, e);
     }
     const char *text;
     if (variables_expand(load, node, &text, e) < 0)
@@ -97,12 +103,12 @@ static int read_scalar(const struct value *value, const struct yaml_node *node, 
 
 static int read_text(const struct value *value, struct err *e)
 {
-    return read_scalar(value, value->node, "a text", value->target, e);
+    return schema_read_scalar(value, value->node, "a text", value->target, e);
 }
 
 static int read_path(const struct value *value, struct err *e)
 {
-    return read_scalar(value, value->node, "a path", &value->entry->path, e);
+    return schema_read_scalar(value, value->node, "a path", &value->entry->path, e);
 }
 
 /* What is wrong with a URL that is none. */
@@ -146,7 +152,7 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
 static int read_url(const struct value *value, struct err *e)
 {
     const char **target = value->target;
-    if (read_scalar(value, value->node, "a URL", target, e) < 0)
+    if (schema_read_scalar(value, value->node, "a URL", target, e) < 0)
         return -1;
     return *target == NULL ? 0 : check_url(value, value->node, *target, e);
 }
@@ -158,7 +164,7 @@ static int read_list(const struct value *value, bool single_too, bool are_urls, 
     const struct yaml_node *node = value->node;
     bool is_single = single_too && node->kind == YAML_SCALAR;
     if (!is_single && node->kind != YAML_SEQUENCE)
-        return wrong_kind(value, single_too ? "a text or a list of texts" : "a list", e);
+        return schema_wrong_kind(value, single_too ? "a text or a list of texts" : "a list", e);
     size_t count = is_single ? 1 : node->count;
     const char **items = arena_alloc_array(value->load->arena, count, sizeof *items, e);
     if (items == NULL)
@@ -167,7 +173,7 @@ static int read_list(const struct value *value, bool single_too, bool are_urls, 
     for (size_t i = 0; i < count; i++) {
         const struct yaml_node *item = is_single ? node : node->items[i];
         const char *text;
-        if (read_scalar(value, item, is_single ? "a text" : NULL, &text, e) < 0)
+        if (schema_read_scalar(value, item, is_single ? "a text" : NULL, &text, e) < 0)
             return -1;
         if (text != NULL && are_urls && check_url(value, item, text, e) < 0)
             return -1;
@@ -199,18 +205,38 @@ static int read_texts(const struct value *value, struct err *e)
     return read_list(value, value->field->type == TYPE_TEXT_OR_TEXTS, false, value->target, e);
 }
 
+/* Other things that people take for a SHA-256. */
+static const char *digest_advice(const char *text)
+{
+    static const struct {
+        size_t length;
+        const char *advice;
+    } others[] = {{32, "this is as long as an MD5: make the SHA-256 by `sha256sum FILE`"},
+                  {40, "this is as long as a SHA-1: make the SHA-256 by `sha256sum FILE`"},
+                  {96, "this is as long as a SHA-384: make the SHA-256 by `sha256sum FILE`"},
+                  {128, "this is as long as a SHA-512: make the SHA-256 by `sha256sum FILE`"}};
+    size_t digits = strspn(text, "0123456789abcdefABCDEF");
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+        if (text[digits] == '\0' && digits == others[i].length)
+            return others[i].advice;
+    if (strncasecmp(text, "sha256:", strlen("sha256:")) == 0)
+        return "remove the \"sha256:\"";
+    return digits == DIGEST_HEX_BYTES - 1 ? "remove what stands behind the 64 digits"
+                                          : "copy it from `sha256sum FILE`";
+}
+
 static int read_digest(const struct value *value, struct err *e)
 {
     const char **target = value->target;
     const char *text;
     char shown[SHOWN_BYTES];
-    if (read_scalar(value, value->node, "64 hex digits", &text, e) < 0)
+    if (schema_read_scalar(value, value->node, "64 hex digits", &text, e) < 0)
         return -1;
     if (text == NULL)
         return 0;
     if (!digest_is_hex(text)) {
         value->entry->has_errors = true;
-        return diagnose_at(value->load, RULE_DIGEST, value->node, "copy it from `sha256sum FILE`", e,
+        return diagnose_at(value->load, RULE_DIGEST, value->node, digest_advice(text), e,
                            "\"%s\" must be 64 hex digits: \"%s\" has %zu characters", value->field->key,
                            diagnose_value(value->node, shown), strlen(text));
     }
@@ -231,7 +257,7 @@ static int read_bool(const struct value *value, bool *is_true, bool *is_given, s
     const char *text;
     char shown[SHOWN_BYTES];
     *is_given = false;
-    if (read_scalar(value, value->node, "true or false", &text, e) < 0)
+    if (schema_read_scalar(value, value->node, "true or false", &text, e) < 0)
         return -1;
     if (text == NULL)
         return 0;
@@ -316,90 +342,10 @@ static int read_labels(const struct value *value, struct err *e)
     return 0;
 }
 
-/* The value of "path" in `{path: f}`, *at; every other key is told. */
-static int find_path(const struct value *value, const struct yaml_node **at, struct err *e)
-{
-    const struct yaml_node *node = value->node;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct yaml_node *key = node->pairs[i].key;
-        bool is_path = key->kind == YAML_SCALAR && strcmp(key->text, "path") == 0;
-        if (is_path && *at == NULL) {
-            *at = node->pairs[i].value;
-            continue;
-        }
-        char shown[SHOWN_BYTES];
-        value->entry->has_errors = true;
-        if (diagnose_at(value->load, RULE_UNKNOWN_KEY, key, NULL, e,
-                        "%s \"%s\" in \"%s\": it takes one \"path\" only",
-                        is_path ? "a second" : "unknown key", diagnose_value(key, shown),
-                        value->field->key) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* `{path: f}`: the file's path from the root; NULL where a diagnostic was written. */
-static int read_reference(const struct value *value, const struct yaml_node **at, const char **path,
-                          struct err *e)
-{
-    const struct yaml_node *node = value->node;
-    const char *text = NULL;
-    const char *reason;
-    *path = NULL;
-    if (node->kind != YAML_MAPPING)
-        return wrong_kind(value, "a mapping with \"path\"", e);
-    if (find_path(value, at, e) < 0)
-        return -1;
-    if (*at == NULL || yaml_is_null(*at) || ((*at)->kind == YAML_SCALAR && (*at)->length == 0)) {
-        value->entry->has_errors = true;
-        if (*at == NULL && node->count > 0)
-            return 0; /* the key that stands there instead was told */
-        return diagnose_at(value->load, RULE_MISSING_KEY, *at != NULL ? *at : node,
-                           "name the file, or remove the key", e, "\"%s\" has no \"path\"",
-                           value->field->key);
-    }
-    if (read_scalar(value, *at, "a path", &text, e) < 0)
-        return -1;
-    if (text == NULL)
-        return 0;
-    *path = reference_resolve(value->load, node->file->path, text, &reason, e);
-    if (*path != NULL)
-        return 0;
-    value->entry->has_errors = true;
-    return reason == NULL ? -1 : diagnose_at(value->load, RULE_PATH, *at, NULL, e, "%s", reason);
-}
-
-static int read_text_file(const struct value *value, struct err *e)
-{
-    struct text_file *target = value->target;
-    const struct yaml_node *at = NULL;
-    const struct text_reference *text;
-    const char *path;
-    enum text_use use = value->field->type == TYPE_SCRIPT  ? TEXT_SCRIPT
-                        : value->field->type == TYPE_QUERY ? TEXT_QUERY
-                                                           : TEXT_BYTES;
-    if (read_reference(value, &at, &path, e) < 0)
-        return -1;
-    if (path == NULL)
-        return 0;
-    if (reference_text(value->load, path, use, at, &text, e) < 0)
-        return -1;
-    *target = text->file;
-    if (text->problem == NULL)
-        return value->field->type == TYPE_ICON
-                   ? check_icon(value->load, target, at, &value->entry->has_errors, e)
-                   : 0;
-    value->entry->has_errors = true;
-    if (text->is_reported)
-        return trail_add(value->load, path, yaml_place(at), e);
-    return reference_blame(value->load, text->is_missing ? RULE_MISSING_FILE : RULE_UNUSABLE_FILE, at,
-                           value->field->key, path, text->problem, e);
-}
-
 static int (*const readers[])(const struct value *value, struct err *e) = {
     [TYPE_PATH] = read_path,           [TYPE_TEXT] = read_text,         [TYPE_URL] = read_url,
-    [TYPE_URLS] = read_urls,           [TYPE_DIGEST] = read_digest,     [TYPE_SCRIPT] = read_text_file,
-    [TYPE_QUERY] = read_text_file,     [TYPE_ICON] = read_text_file,    [TYPE_BYTES] = read_text_file,
+    [TYPE_URLS] = read_urls,           [TYPE_DIGEST] = read_digest,     [TYPE_SCRIPT] = schema_read_file,
+    [TYPE_QUERY] = schema_read_file,   [TYPE_ICON] = schema_read_file,  [TYPE_BYTES] = schema_read_file,
     [TYPE_SWITCH] = read_switch,       [TYPE_TRISTATE] = read_tristate, [TYPE_TEXTS] = read_texts,
     [TYPE_TEXT_OR_TEXTS] = read_texts, [TYPE_LABELS] = read_labels,
 };

@@ -1,5 +1,5 @@
-/* Between schema.c and schema_values.c only: a row of the field table, and what a reader of one value is
- * given. */
+/* Between schema.c, schema_values.c and schema_files.c only: a row of the field table, and what a reader of
+ * one value is given. */
 #ifndef TENDER_MANIFEST_SCHEMA_VALUES_H
 #define TENDER_MANIFEST_SCHEMA_VALUES_H
 
@@ -47,5 +47,12 @@ struct value {
 
 /* Reads the value by its field's type into `target`. Mistakes become diagnostics and entry->has_errors. */
 int schema_read_value(const struct value *value, struct err *e) MUST_CHECK;
+/* "must be EXPECTED, not a list". `expected` is NULL for an entry of a list of texts. */
+int schema_wrong_kind(const struct value *value, const char *expected, struct err *e) MUST_CHECK;
+/* A scalar with its variables replaced; *out is NULL where a diagnostic was written, or where it is empty. */
+int schema_read_scalar(const struct value *value, const struct yaml_node *node, const char *expected,
+                       const char **out, struct err *e) MUST_CHECK;
+/* schema_files.c: the file of `{path: f}`, in the form that the field takes. */
+int schema_read_file(const struct value *value, struct err *e) MUST_CHECK;
 
 #endif

@@ -52,8 +52,9 @@ static void mark(struct software_list *list, struct wanted *wanted)
 static int tell_not_found(struct team_reader *reader, const struct wanted *wanted, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    const char *advice = NULL;
-    if (wanted->path != NULL && reference_advice(reader->load, wanted->path, &advice, e) < 0)
+    const char *advice = wanted->path != NULL ? reference_spelling(wanted->node->text) : NULL;
+    if (wanted->path != NULL && advice == NULL &&
+        reference_advice(reader->load, wanted->path, &advice, e) < 0)
         return -1;
     return diagnose_at(reader->load, RULE_SETUP_UNKNOWN, wanted->node,
                        advice != NULL ? advice : "add it to the team's software, or remove it here", e,

@@ -109,10 +109,12 @@ static int add_path(struct team_reader *reader, const struct entry *entry, const
         return add_script(reader, entry, path, list, e);
     if (schema_is_yaml(path))
         return add_package_file(reader, entry, path, list, e);
-    return refer_in_vain(reader, RULE_PATH, entry, path,
-                         "a package's path must end in .yml or .yaml (a package file), or in "
-                         ".sh, .ps1 or .py (a script that is the package)",
-                         e);
+    const char *problem =
+        arena_printf(reader->load->arena, e,
+                     "%s is no package: its name must end in .yml or .yaml (a package file), "
+                     "or in .sh, .ps1 or .py (a script that is the package)",
+                     path);
+    return problem == NULL ? -1 : refer_in_vain(reader, RULE_PATH, entry, path, problem, e);
 }
 
 static int add_paths(struct team_reader *reader, const struct entry *entry, const char *pattern,
