@@ -52,6 +52,12 @@ static int parse(struct load *load, struct yaml_file *text, struct package_file 
         file->has_errors = true;
         return diagnose(load, RULE_UNUSABLE_FILE, text, place, NULL, e, "the package file is empty");
     }
+    if (yaml_get(root, "software") != NULL) {
+        file->has_errors = true;
+        return diagnose_at(
+            load, RULE_UNUSABLE_FILE, root, "a package file holds one package, or a list of them", e,
+            "this file has \"software\", as a team's file has, and is named as a package file");
+    }
     return read_entries(load, root, file, e);
 }
 

@@ -289,12 +289,11 @@ static const struct yaml_node *valueless_source(const struct reading *reading)
     return NULL;
 }
 
-/* The lists of a team's file in a package file. */
+/* A list of a team's file in a package file. */
 static const char *stranger_advice(const struct reading *reading)
 {
     const struct yaml_node *key = reading->stranger;
-    bool is_list = key->kind == YAML_SCALAR &&
-                   (strcmp(key->text, "software") == 0 || strcmp(key->text, "packages") == 0);
+    bool is_list = key->kind == YAML_SCALAR && strcmp(key->text, "packages") == 0;
     return reading->context == IN_PACKAGE_FILE && is_list
                ? "a package file holds one package, or a list of them, without this key"
                : NULL;

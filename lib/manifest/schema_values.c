@@ -111,18 +111,45 @@ static int read_path(const struct value *value, struct err *e)
     return schema_read_scalar(value, value->node, "a path", &value->entry->path, e);
 }
 
-/* What is wrong with a URL that is none. */
-static const char *url_fault(const char *url, const char **advice)
+/* What was meant by a text that is no URL; NULL: who knows. */
+static const char *url_advice(const char *url)
 {
-    *advice = NULL;
-    if (strchr(url, ' ') != NULL)
-        return url[0] == ' ' || text_ends_with(url, " ") ? "has a blank before or behind it: remove it"
-                                                         : "holds a blank; in a URL it is written %20";
+    static const char *const schemes[] = {"https", "http"};
+    char scheme[8];
+    const char *colon = strstr(url, "://");
     if (text_starts_with(url, "http://") || text_starts_with(url, "https://"))
-        *advice = "after the scheme come a host and, if any, a port of 1 to 65535";
-    else if (text_starts_with(url, "\u201c") || text_starts_with(url, "\u2018"))
-        *advice = "quotes in YAML are \" and ': these are others, and part of the value";
-    return "is no URL that can be fetched: http:// and https:// work";
+        return "after the scheme come a host and, if any, a port of 1 to 65535";
+    if (text_starts_with(url, "\u201c") || text_starts_with(url, "\u2018"))
+        return "quotes in YAML are \" and ': these are others, and part of the value";
+    if (url[0] == '<' || url[0] == '[')
+        return "write the URL alone";
+    if (colon == NULL && (schema_is_yaml(url) || schema_is_script(url)))
+        return "a file of the repository belongs behind \"path\"";
+    if (colon == NULL && (text_starts_with(url, "./") || text_starts_with(url, "../")))
+        return "Tender reads packages from web servers, not from the repository";
+    if (colon == NULL)
+        return strncmp(url, "http", 4) == 0 ? "a URL begins with https:// or http://"
+                                            : "write https:// before the host";
+    if ((size_t)(colon - url) >= sizeof scheme)
+        return NULL;
+    memcpy(scheme, url, (size_t)(colon - url));
+    scheme[colon - url] = '\0';
+    const char *nearest = text_nearest(scheme, schemes, ARRAY_LENGTH(schemes));
+    return nearest == NULL         ? NULL
+           : nearest == schemes[0] ? "did you mean https://?"
+                                   : "did you mean http://?";
+}
+
+/* What is wrong with a URL that is none. */
+static const char *url_fault(const struct yaml_node *node, const char *url, const char **advice)
+{
+    bool has_blank = strchr(url, ' ') != NULL;
+    bool is_written = strchr(node->text, '$') == NULL; /* nothing is told of a variable's value */
+    *advice = has_blank || !is_written ? NULL : url_advice(url);
+    if (!has_blank)
+        return "is no URL that can be fetched: http:// and https:// work";
+    return url[0] == ' ' || text_ends_with(url, " ") ? "has a blank before or behind it: remove it"
+                                                     : "holds a blank; in a URL it is written %20";
 }
 
 static int check_url(const struct value *value, const struct yaml_node *node, const char *url, struct err *e)
@@ -144,7 +171,7 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
         return diagnose_at(
             value->load, RULE_URL, node, NULL, e,
             "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line", key);
-    const char *fault = url_fault(url, &advice);
+    const char *fault = url_fault(node, url, &advice);
     return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", key,
                        diagnose_value(node, shown), fault);
 }

@@ -263,35 +263,44 @@ static int read_controls(struct team_reader *reader, const struct yaml_node *con
     return 0;
 }
 
+/* Why the file can't be read; *problem is NULL if it was. */
+static int parse_controls(struct load *load, const char *path, const struct yaml_node **controls,
+                          const char **problem, struct err *e)
+{
+    struct file_problem unreadable;
+    struct err fault = {.class = ERR_NONE};
+    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
+    if (file == NULL || reference_read(load, path, file, &unreadable, e) < 0)
+        return -1;
+    *problem = unreadable.text;
+    if (*problem != NULL || yaml_parse(file, load->arena, controls, &fault) == 0)
+        return 0;
+    if (fault.class != ERR_MANIFEST)
+        return err_set(e, fault.class, "%s", fault.text);
+    *problem = arena_printf(load->arena, e, "%s:%d: %s", path, fault.line, fault.text);
+    return *problem == NULL ? -1 : 0;
+}
+
 /* `controls: {path: f}` stands for the mapping in that file. One that can't be read is fleetctl's affair, but
  * what it may say of the set-up is not known then. */
-static int open_controls(struct team_reader *reader, const struct yaml_node *path, const char *text,
+static int open_controls(struct team_reader *reader, const struct yaml_node *at, const char *text,
                          const struct yaml_node **controls, struct err *e)
 {
+    static const char unknown[] = "the set-up software in \"controls\" is not known";
     struct load *load = reader->load;
-    const char *reason;
-    struct file_problem unreadable = {.text = "it is not YAML"};
-    struct err problem = {.class = ERR_NONE};
-    const char *resolved = reference_resolve(load, path->file->path, text, &reason, e);
-    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
-    if (file == NULL || (resolved == NULL && reason == NULL))
-        return -1;
-    if (resolved != NULL && selection_record(load, resolved, e) < 0)
-        return -1;
-    if (resolved == NULL)
-        unreadable.text = reason;
-    else if (reference_read(load, resolved, file, &unreadable, e) < 0)
-        return -1;
+    const char *problem = NULL;
+    const char *path = reference_resolve(load, at->file->path, text, &problem, e);
     *controls = NULL;
-    if (unreadable.text == NULL && yaml_parse(file, load->arena, controls, &problem) < 0) {
-        if (problem.class != ERR_MANIFEST)
-            return err_set(e, problem.class, "%s", problem.text);
-        unreadable.text = "it is not YAML";
-    }
-    if (unreadable.text == NULL)
+    if (path == NULL)
+        return problem == NULL
+                   ? -1
+                   : diagnose_at(load, RULE_CONTROLS_FILE, at, NULL, e, "%s: %s", unknown, problem);
+    if (selection_record(load, path, e) < 0 || parse_controls(load, path, controls, &problem, e) < 0)
+        return -1;
+    if (problem == NULL)
         return 0;
-    return diagnose_at(load, RULE_CONTROLS_FILE, path, NULL, e,
-                       "the set-up software in \"controls\" is not known: %s", unreadable.text);
+    problem = arena_printf(load->arena, e, "%s: %s", unknown, problem);
+    return problem == NULL ? -1 : reference_blame(load, RULE_CONTROLS_FILE, at, NULL, path, problem, e);
 }
 
 int team_lists_read_setup(struct team_reader *reader, struct err *e)
