@@ -86,7 +86,7 @@ bool proxy_excepts(const char *no_proxy, const char *url)
 {
     char host[URL_HOST_BYTES], pattern[URL_HOST_BYTES];
     unsigned char address[ADDRESS_BYTES];
-    if (text_is_empty(no_proxy))
+    if (no_proxy == NULL)
         return false;
     host_of(url, host);
     size_t address_length = parse_address(host, address);

@@ -296,7 +296,7 @@ static int on_action(git_smart_subtransport_stream **out, git_smart_subtransport
         .request = BUF_INIT(MOST_REQUEST_BYTES),
         .received = BUF_INIT(MOST_WAITING_BYTES),
     };
-    *out = &stream->parent;
+    *out = (git_smart_subtransport_stream *)stream; /* its first member */
     return 0;
 }
 
@@ -306,13 +306,17 @@ static int on_close(git_smart_subtransport *parent)
     return 0;
 }
 
-static void on_free(git_smart_subtransport *parent)
+static void git_http_free(struct git_http *git)
 {
-    struct git_http *git = (struct git_http *)parent;
     http_free(git->http);
     loop_free(git->loop);
     free(git->base);
     free(git);
+}
+
+static void on_free(git_smart_subtransport *parent)
+{
+    git_http_free((struct git_http *)parent);
 }
 
 static int give(git_smart_subtransport **out, git_transport *owner, void *param)
@@ -354,7 +358,7 @@ int git_http_transport(git_transport **out, git_remote *owner, const struct repo
         git->http = http_new(&http, &e);
     }
     if (git->base == NULL || git->http == NULL) {
-        on_free(&git->parent);
+        git_http_free(git);
         return fail(-1, err_is_set(&e) ? e.text : "out of memory");
     }
     git_smart_subtransport_definition smart = {.callback = give, .rpc = 1, .param = git};
