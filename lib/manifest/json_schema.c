@@ -44,19 +44,29 @@ void types_list(struct json_writer *writer, const char *name, const char *type)
     write_close(writer, '}');
 }
 
-void types_given(struct json_writer *writer, const char *name, const char *key)
+void types_begin_having(struct json_writer *writer, const char *name, const char *key)
 {
     const char *const keys[] = {key, NULL};
     write_open(writer, name, '{');
     write_texts(writer, "required", keys);
     write_open(writer, "properties", '{');
+}
+
+void types_end_having(struct json_writer *writer)
+{
+    write_close(writer, '}');
+    write_close(writer, '}');
+}
+
+void types_given(struct json_writer *writer, const char *name, const char *key)
+{
+    types_begin_having(writer, name, key);
     write_open(writer, key, '{');
     write_open(writer, "not", '{');
     write_text(writer, "type", "null");
     write_close(writer, '}');
     write_close(writer, '}');
-    write_close(writer, '}');
-    write_close(writer, '}');
+    types_end_having(writer);
 }
 
 void types_property_begin(struct json_writer *writer, const char *key, const char *description)

@@ -1,5 +1,5 @@
-/* The JSON Schemas of team files and package files: the field table, context by context, and the rules over
- * several keys that a schema can say. */
+/* Entries in JSON Schemas: the field table, context by context, and the rules over several keys that a schema
+ * can say. */
 #include "base/text.h"
 #include "manifest/json_schema_types.h"
 #include "manifest/schema_values.h"
@@ -46,17 +46,15 @@ static const struct {
     {IN_PACKAGE_FILE, "packageFile"}, {IN_MAINTAINED, "maintainedApp"},   {IN_APP_STORE, "appStoreApp"},
 };
 
-static const char script_path[] = "\\.([sS][hH]|[pP][sS]1|[pP][yY])$";
+/* "x/darwin", but not under a name that only people use. */
+static const char slug[] = "^(?!.*/([mM][aA][cC]([oO][sS])?|[oO][sS][xX]|[wW][iI][nN])$).+/.+$";
+static const char time_of_day[] = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
+/* Fleet has no default scripts for these. */
+static const char bare_url[] =
+    "^[^?#]*//[^/?#]+/[^?#]*\\.([eE][xX][eE]|[tT][gG][zZ]|[tT][aA][rR]\\.[gG][zZ])([?#]|$)";
 static const char package_path[] = "\\.([yY][aA]?[mM][lL]|[sS][hH]|[pP][sS]1|[pP][yY])$";
 static const char *const label_keys[] = {"labels_include_any", "labels_exclude_any", "labels_include_all"};
 static const char *const platforms[] = {"darwin", "ios", "ipados", "android", NULL};
-static const char *const sections[] = {"macos_setup", "setup_experience"};
-static const char *const lists[][3] = {
-    {"packages", "package", "Packages by URL, by digest, by package file or as scripts"},
-    {"fleet_maintained_apps", "maintainedApp", "Apps of Fleet's catalogue"},
-    {"app_store_apps", "appStoreApp", "Apps of the App Store and of Google Play"},
-};
-
 /* {path: f} */
 static void define_file(struct json_writer *writer)
 {
@@ -130,7 +128,9 @@ static void write_field(struct json_writer *writer, enum entry_key key)
         if (key == KEY_PLATFORM)
             write_words(writer, platforms);
         else if (key == KEY_SLUG)
-            write_limited_pattern(writer, "/", field->max);
+            write_limited_pattern(writer, slug, field->max);
+        else if (key == KEY_AUTO_UPDATE_WINDOW_START || key == KEY_AUTO_UPDATE_WINDOW_END)
+            write_limited_pattern(writer, time_of_day, field->max);
         else
             write_limited(writer, key == KEY_APP_STORE_ID ? "word" : "text", field->max);
         break;
@@ -158,8 +158,14 @@ static void write_field(struct json_writer *writer, enum entry_key key)
         types_list(writer, NULL, "word");
         break;
     case TYPE_TEXTS:
-    case TYPE_LABELS:
         types_list(writer, NULL, "word");
+        break;
+    case TYPE_LABELS:
+        write_open(writer, NULL, '{');
+        write_text(writer, "type", "array");
+        types_refer(writer, "items", "word");
+        write_truth(writer, "uniqueItems", true);
+        write_close(writer, '}');
         break;
     }
     types_property_end(writer);
@@ -215,6 +221,63 @@ static void write_conflicts(struct json_writer *writer, enum entry_context conte
     write_close(writer, '}');
 }
 
+/* A key that another one, or a value, asks for. */
+static void begin_asking(struct json_writer *writer)
+{
+    write_open(writer, NULL, '{');
+    write_open(writer, "if", '{');
+    write_open(writer, "allOf", '[');
+}
+
+static void end_asking(struct json_writer *writer, const char *key)
+{
+    write_close(writer, ']');
+    write_close(writer, '}');
+    types_given(writer, "then", key);
+    write_close(writer, '}');
+}
+
+static void write_asked(struct json_writer *writer, enum entry_key asking, enum entry_key asked)
+{
+    begin_asking(writer);
+    types_given(writer, NULL, schema_key_name(asking));
+    end_asking(writer, schema_key_name(asked));
+}
+
+static void write_script_asked(struct json_writer *writer, enum entry_key asked)
+{
+    begin_asking(writer);
+    types_begin_having(writer, NULL, "url");
+    types_pattern(writer, "url", bare_url);
+    types_end_having(writer);
+    end_asking(writer, schema_key_name(asked));
+}
+
+/* What must be there, by the entry's kind. */
+static void write_needs(struct json_writer *writer, enum entry_context context)
+{
+    if ((context & (BESIDE_FILE | BESIDE_SCRIPT)) != 0)
+        return;
+    write_open(writer, "allOf", '[');
+    if (context == IN_MAINTAINED || context == IN_APP_STORE)
+        types_given(writer, NULL, schema_key_name(context == IN_MAINTAINED ? KEY_SLUG : KEY_APP_STORE_ID));
+    if (context == IN_APP_STORE) {
+        write_asked(writer, KEY_AUTO_UPDATE_WINDOW_START, KEY_AUTO_UPDATE_WINDOW_END);
+        write_asked(writer, KEY_AUTO_UPDATE_WINDOW_END, KEY_AUTO_UPDATE_WINDOW_START);
+    }
+    if (context == IN_TEAM || context == IN_PACKAGE_FILE) {
+        write_open(writer, NULL, '{');
+        write_open(writer, "anyOf", '[');
+        types_given(writer, NULL, "url");
+        types_given(writer, NULL, "hash_sha256");
+        write_close(writer, ']');
+        write_close(writer, '}');
+        write_script_asked(writer, KEY_INSTALL_SCRIPT);
+        write_script_asked(writer, KEY_UNINSTALL_SCRIPT);
+    }
+    write_close(writer, ']');
+}
+
 static void define_entry(struct json_writer *writer, enum entry_context context, const char *name)
 {
     write_open(writer, name, '{');
@@ -226,214 +289,14 @@ static void define_entry(struct json_writer *writer, enum entry_context context,
     write_close(writer, '}');
     write_truth(writer, "additionalProperties", false);
     write_conflicts(writer, context);
-    if (context == IN_TEAM || context == IN_PACKAGE_FILE) {
-        write_open(writer, "anyOf", '[');
-        types_given(writer, NULL, "url");
-        types_given(writer, NULL, "hash_sha256");
-        write_close(writer, ']');
-    }
-    if (context == IN_MAINTAINED || context == IN_APP_STORE) {
-        write_open(writer, "allOf", '[');
-        types_given(writer, NULL, context == IN_MAINTAINED ? "slug" : "app_store_id");
-        write_close(writer, ']');
-    }
+    write_needs(writer, context);
     write_close(writer, '}');
 }
 
-/* {"required": [key], "properties": {…}}, whose inner object stays open. */
-static void begin_having(struct json_writer *writer, const char *key)
-{
-    const char *const keys[] = {key, NULL};
-    write_open(writer, NULL, '{');
-    write_texts(writer, "required", keys);
-    write_open(writer, "properties", '{');
-}
-
-static void end_having(struct json_writer *writer)
-{
-    write_close(writer, '}');
-    write_close(writer, '}');
-}
-
-static void write_is_script(struct json_writer *writer, const char *key)
-{
-    begin_having(writer, key);
-    types_pattern(writer, key, script_path);
-    end_having(writer);
-}
-
-/* `path` decides what else may stand in an entry of `packages`. */
-static void define_package(struct json_writer *writer)
-{
-    write_open(writer, "package", '{');
-    write_text(writer, "type", "object");
-    write_open(writer, "if", '{');
-    write_open(writer, "anyOf", '[');
-    types_given(writer, NULL, "path");
-    types_given(writer, NULL, "paths");
-    write_close(writer, ']');
-    write_close(writer, '}');
-    write_open(writer, "then", '{');
-    write_open(writer, "if", '{');
-    write_open(writer, "anyOf", '[');
-    write_is_script(writer, "path");
-    write_is_script(writer, "paths");
-    write_close(writer, ']');
-    write_close(writer, '}');
-    types_refer(writer, "then", "besideScript");
-    types_refer(writer, "else", "besidePackageFile");
-    write_close(writer, '}');
-    types_refer(writer, "else", "ownPackage");
-    write_close(writer, '}');
-}
-
-/* One entry of the set-up software in `controls`, and the section that holds them, of which the rest is not
- * Tender's. */
-static void define_setup(struct json_writer *writer)
-{
-    write_open(writer, "setupSoftware", '{');
-    write_text(writer, "type", "object");
-    write_open(writer, "properties", '{');
-    types_property(writer, "package_path", "A package file or a script of the team's software", "word");
-    types_property(writer, "app_store_id", "An App Store app of the team's software", "word");
-    types_property(writer, "platform", "Beside app_store_id: that platform's app only", "word");
-    write_close(writer, '}');
-    write_truth(writer, "additionalProperties", false);
-    write_open(writer, "oneOf", '[');
-    types_given(writer, NULL, "package_path");
-    types_given(writer, NULL, "app_store_id");
-    write_close(writer, ']');
-    write_close(writer, '}');
-    write_open(writer, "setup", '{');
-    write_open(writer, "properties", '{');
-    types_property_begin(writer, "software", "What is installed while a computer is set up");
-    types_list(writer, NULL, "setupSoftware");
-    types_property_end(writer);
-    write_close(writer, '}');
-    write_close(writer, '}');
-}
-
-static void write_has_setup(struct json_writer *writer, const char *section)
-{
-    begin_having(writer, section);
-    write_open(writer, section, '{');
-    write_text(writer, "type", "object");
-    write_open(writer, "allOf", '[');
-    types_given(writer, NULL, "software");
-    write_close(writer, ']');
-    write_close(writer, '}');
-    end_having(writer);
-}
-
-/* Two names of one section: software in one of them. */
-static void write_controls(struct json_writer *writer)
-{
-    write_open(writer, "controls", '{');
-    write_text(writer, "description", "Tender reads the set-up software in it");
-    write_open(writer, "properties", '{');
-    for (size_t i = 0; i < ARRAY_LENGTH(sections); i++)
-        types_refer(writer, sections[i], "setup");
-    write_close(writer, '}');
-    write_open(writer, "not", '{');
-    write_text(writer, "type", "object");
-    write_open(writer, "allOf", '[');
-    for (size_t i = 0; i < ARRAY_LENGTH(sections); i++)
-        write_has_setup(writer, sections[i]);
-    write_close(writer, ']');
-    write_close(writer, '}');
-    write_close(writer, '}');
-}
-
-static void begin(struct json_writer *writer, const char *title, const char *description)
+void types_begin_entries(struct json_writer *writer, const char *title, const char *description)
 {
     types_begin(writer, title, description);
     define_file(writer);
     for (size_t i = 0; i < ARRAY_LENGTH(contexts); i++)
         define_entry(writer, contexts[i].context, contexts[i].name);
-}
-
-static void write_software(struct json_writer *writer)
-{
-    types_property_begin(writer, "software", "What the team's computers get; an absent list is not managed");
-    write_open(writer, NULL, '{');
-    write_text(writer, "type", "object");
-    write_open(writer, "properties", '{');
-    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
-        types_property_begin(writer, lists[i][0], lists[i][2]);
-        types_list(writer, NULL, lists[i][1]);
-        types_property_end(writer);
-    }
-    write_close(writer, '}');
-    write_truth(writer, "additionalProperties", false);
-    write_close(writer, '}');
-    types_property_end(writer);
-}
-
-int types_write_team(struct buf *out, struct err *e)
-{
-    struct json_writer writer = {.out = out, .e = e};
-    begin(&writer, "A team's file",
-          "teams/*.yml or fleets/*.yml of a Fleet GitOps repository: the parts that Tender reads");
-    define_package(&writer);
-    define_setup(&writer);
-    write_close(&writer, '}');
-    write_text(&writer, "type", "object");
-    write_open(&writer, "properties", '{');
-    write_open(&writer, "name", '{');
-    write_text(&writer, "description", "The team's name in Fleet");
-    write_open(&writer, "anyOf", '[');
-    types_refer(&writer, NULL, "word");
-    write_open(&writer, NULL, '{');
-    write_text(&writer, "type", "null");
-    write_close(&writer, '}');
-    write_close(&writer, ']');
-    write_close(&writer, '}');
-    write_controls(&writer);
-    write_software(&writer);
-    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) /* they belong below `software` */
-        write_truth(&writer, lists[i][0], false);
-    write_close(&writer, '}');
-    write_open(&writer, "anyOf", '[');
-    types_given(&writer, NULL, "name");
-    write_open(&writer, NULL, '{'); /* the organisation's file */
-    write_texts(&writer, "required", (const char *const[]){"org_settings", NULL});
-    write_open(&writer, "properties", '{');
-    write_open(&writer, "software", '{');
-    write_text(&writer, "type", "null");
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    write_close(&writer, ']');
-    write_close(&writer, '}');
-    return write_end(&writer);
-}
-
-int types_write_package(struct buf *out, struct err *e)
-{
-    struct json_writer writer = {.out = out, .e = e};
-    begin(&writer, "A package file",
-          "What a team's file refers to with `path`: one package, or a list of them");
-    write_close(&writer, '}');
-    write_open(&writer, "if", '{');
-    write_text(&writer, "type", "array");
-    write_close(&writer, '}');
-    write_open(&writer, "then", '{');
-    write_number(&writer, "minItems", 1);
-    types_refer(&writer, "items", "packageFile");
-    write_open(&writer, "if", '{');
-    write_number(&writer, "minItems", 2);
-    write_close(&writer, '}');
-    write_open(&writer, "then", '{'); /* of several, the team's file says it */
-    write_open(&writer, "items", '{');
-    write_open(&writer, "properties", '{');
-    write_open(&writer, "setup_experience", '{');
-    write_text(&writer, "type", "null");
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    write_close(&writer, '}');
-    types_refer(&writer, "else", "packageFile");
-    write_close(&writer, '}');
-    return write_end(&writer);
 }

@@ -17,8 +17,14 @@ void types_refer(struct json_writer *writer, const char *name, const char *type)
 void types_pattern(struct json_writer *writer, const char *name, const char *pattern);
 /* {"type": "array", "items": {"$ref": …}} */
 void types_list(struct json_writer *writer, const char *name, const char *type);
+/* {"required": [key], "properties": {…}}, whose inner object stays open for the key's own. */
+void types_begin_having(struct json_writer *writer, const char *name, const char *key);
+void types_end_having(struct json_writer *writer);
 /* {"required": [key], "properties": {key: {"not": {"type": "null"}}}} */
 void types_given(struct json_writer *writer, const char *name, const char *key);
+
+/* json_schema_entries.c: types_begin, and the definitions of all kinds of entries. */
+void types_begin_entries(struct json_writer *writer, const char *title, const char *description);
 
 int types_write_team(struct buf *out, struct err *e) MUST_CHECK;
 int types_write_package(struct buf *out, struct err *e) MUST_CHECK;
