@@ -56,6 +56,8 @@ static int open_repository(struct run *run, struct err *e)
         .deadline_monotonic_ms = run->deadline_monotonic_ms,
         .max_file_bytes = settings->limits.max_document_bytes,
         .stop = loop_stop_flag(run->world->loop),
+        .retry = &settings->retry,
+        .jitter = run->world->jitter,
         .clock = run->world->clock,
         .log = run->world->log,
     };

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "net/http.h"
+#include "net/retry.h"
 #include "repository/git.h"
 #include <git2/sys/transport.h>
 #include <stdio.h>
@@ -32,9 +33,11 @@ struct git_http {
     struct http *http;
     char *base; /* the repository's URL, where redirects led */
     int redirects;
-    bool is_elsewhere;  /* a redirect led to another host: what was given is not for it */
-    bool gives_login;   /* the server asked for one */
-    bool *has_given_it; /* told to who explains the failure */
+    int64_t failures;         /* that passed, of the list */
+    int64_t due_ms, limit_ms; /* of the next try; of the whole (0: none) */
+    bool is_elsewhere;        /* a redirect led to another host: what was given is not for it */
+    bool gives_login;         /* the server asked for one */
+    bool *has_given_it;       /* told to who explains the failure */
 };
 
 /* One request and its answer. */
@@ -45,7 +48,8 @@ struct stream {
     struct buf request, received;
     size_t taken;
     struct http_exchange *exchange;
-    bool is_good; /* the answer is what was asked for */
+    bool is_good;       /* the answer is what was asked for */
+    bool has_delivered; /* some of it may be libgit2's already */
     bool is_over, is_again, is_paused;
     int code; /* libgit2's, once it failed */
 };
@@ -83,7 +87,10 @@ static int on_body(void *context, const void *bytes, size_t length)
     struct stream *stream = context;
     struct err ignored;
     err_init(&ignored);
-    return stream->is_good ? buf_add(&stream->received, bytes, length, &ignored) : 0;
+    if (!stream->is_good)
+        return 0;
+    stream->has_delivered = true;
+    return buf_add(&stream->received, bytes, length, &ignored);
 }
 
 static const char *find_last(const char *text, const char *word)
@@ -130,15 +137,57 @@ static int log_in(struct stream *stream)
     return 0;
 }
 
+static int64_t now_ms(const struct git_http *git)
+{
+    return git->options->clock->monotonic_ms(git->options->clock->context);
+}
+
+/* What may pass is waited for, as with packages, but only at the list: behind it libgit2 has begun. */
+static bool will_try_again(struct stream *stream, const struct http_answer *answer, const char *cause)
+{
+    struct git_http *git = stream->git;
+    const struct repository_options *options = git->options;
+    const struct retry_policy *policy = options->retry;
+    char duration[CLOCK_TEXT_BYTES];
+    enum retry_class class = retry_classify(answer);
+    bool may_pass = class == RETRY_TRANSIENT || (class == RETRY_TRANSIENT_ONCE && git->failures == 0);
+    if (policy == NULL || !stream->is_list || stream->has_delivered || !may_pass ||
+        git->failures + 1 >= policy->rounds)
+        return false;
+    int64_t asked = retry_after_ms(answer, options->clock->wall_ms(options->clock->context));
+    int64_t wait = retry_delay_ms(policy, git->failures, options->jitter);
+    wait = asked > wait ? asked : wait;
+    git->due_ms = now_ms(git) + wait;
+    if (asked > policy->retry_after_max_ms || (git->limit_ms > 0 && git->due_ms >= git->limit_ms))
+        return false;
+    git->failures++;
+    stream->is_again = true;
+    log_info(options->log, "wait", "the repository: %s; trying again in %s (attempt %lld of %lld)", cause,
+             clock_duration_text(wait, duration), (long long)git->failures + 1, (long long)policy->rounds);
+    return true;
+}
+
+static int fail_or_wait(struct stream *stream, const struct http_answer *answer, const char *cause)
+{
+    const struct git_http *git = stream->git;
+    if (will_try_again(stream, answer, cause))
+        return 0;
+    return git->failures == 0
+               ? fail(-1, cause)
+               : fail_with(-1, "given up after %lld attempts: %s", (long long)git->failures + 1, cause);
+}
+
 static int judge(struct stream *stream, const struct http_answer *answer)
 {
     struct git_http *git = stream->git;
-    char host[URL_HOST_BYTES];
+    char host[URL_HOST_BYTES], status[URL_HOST_BYTES + 32];
     if (answer->proxy_wants_login)
         return fail_with(-1, "the proxy %s asks for a login (407)", answer->proxy);
+    const char *cause = answer->cause != NULL ? answer->cause : "the connection broke off";
+    if (answer->is_untrusted)
+        return fail(GIT_ECERTIFICATE, cause);
     if (answer->end != HTTP_ANSWERED)
-        return fail(answer->is_untrusted ? GIT_ECERTIFICATE : -1,
-                    answer->cause != NULL ? answer->cause : "the connection broke off");
+        return fail_or_wait(stream, answer, cause);
     if (stream->is_good)
         return 0;
     if (answer->status >= 300 && answer->status <= 399)
@@ -146,8 +195,10 @@ static int judge(struct stream *stream, const struct http_answer *answer)
     if (answer->status == 401)
         return log_in(stream);
     url_host(git->base, host, sizeof host);
-    return answer->status == 200 ? fail_with(-1, "what %s answers is no Git repository (smart HTTP)", host)
-                                 : fail_with(-1, "HTTP %d from %s", answer->status, host);
+    if (answer->status == 200)
+        return fail_with(-1, "what %s answers is no Git repository (smart HTTP)", host);
+    snprintf(status, sizeof status, "HTTP %d from %s", answer->status, host);
+    return fail_or_wait(stream, answer, status);
 }
 
 static void on_done(void *context, struct http_answer *answer)
@@ -230,10 +281,12 @@ static int step(struct stream *stream)
     err_init(&e);
     if (git->options->stop != NULL && *git->options->stop)
         return GIT_EUSER;
-    const struct clock *clock = git->options->clock;
-    if (loop_step(git->loop, clock->monotonic_ms(clock->context) + STEP_MS, &e) < 0)
+    int64_t until_ms = now_ms(git) + STEP_MS;
+    if (stream->is_again && git->due_ms < until_ms)
+        until_ms = git->due_ms;
+    if (loop_step(git->loop, until_ms, &e) < 0)
         return fail(-1, e.text);
-    if (stream->is_again)
+    if (stream->is_again && now_ms(git) >= git->due_ms)
         return start(stream);
     return stream->code;
 }
@@ -242,7 +295,7 @@ static int stream_read(git_smart_subtransport_stream *parent, char *out, size_t 
 {
     struct stream *stream = (struct stream *)parent;
     *got = 0;
-    bool has_begun = stream->exchange != NULL || stream->is_over;
+    bool has_begun = stream->exchange != NULL || stream->is_again || stream->is_over;
     int code = has_begun ? 0 : start(stream);
     while (code == 0 && stream->received.length == stream->taken && !stream->is_over)
         code = step(stream);
@@ -349,7 +402,11 @@ int git_http_transport(git_transport **out, git_remote *owner, const struct repo
                              .options = options,
                              .base = base_of(options->url),
                              .loop = loop_new(options->clock, &e),
+                             .limit_ms = options->deadline_monotonic_ms,
                              .has_given_it = has_given_login};
+    int64_t end_ms = options->timeout_ms > 0 ? now_ms(git) + options->timeout_ms : 0;
+    if (end_ms > 0 && (git->limit_ms == 0 || end_ms < git->limit_ms))
+        git->limit_ms = end_ms;
     if (git->loop != NULL) {
         const struct http_options http = {.loop = git->loop,
                                           .user_agent = "git/2.0 (tender)", /* hosts look for "git/" */

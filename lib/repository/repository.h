@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/settings.h"
 #include "model/software.h"
 #include <stddef.h>
 
@@ -34,6 +35,9 @@ struct repository_options {
     int64_t deadline_monotonic_ms; /* the run's, by `clock`: no fetch goes on behind it; 0: none */
     int64_t max_file_bytes;
     const bool *stop; /* set by a signal: gives up soon; may be NULL */
+    /* For http and https: how often a host that fails for a moment is asked again. NULL: not at all. */
+    const struct retry_policy *retry;
+    const struct jitter *jitter;
     const struct clock *clock;
     const struct log *log;
 };

@@ -109,6 +109,12 @@ class GitHandler(http.server.BaseHTTPRequestHandler):
         wanted = self.server.login and "Basic " + base64.b64encode(self.server.login.encode()).decode()
         if wanted and self.headers["Authorization"] != wanted:
             self.say(401, WWW_Authenticate='Basic realm="git"')
+        elif self.server.ills and "info/refs" in self.path:
+            ill = self.server.ills.pop(0)
+            if ill == "close":
+                self.close_connection = True
+            else:
+                self.say(ill)
         elif self.server.moved_to is not None:
             self.say(301, Location=self.server.moved_to + self.path)
         elif self.path.startswith("/loop"):
@@ -152,7 +158,7 @@ class GitServer(Server):
     def __init__(self, folder, context=None):
         super().__init__(context)
         self.folder, self.RequestHandlerClass = folder, GitHandler
-        self.login, self.logins, self.moved_to = None, [], None
+        self.login, self.logins, self.moved_to, self.ills = None, [], None, []
 
 
 class Relay(socket.socket):
@@ -404,6 +410,18 @@ class ProxyAndCA(support.EndToEnd):
         self.commit(world, "repository-2.git")
         result = self.apply(world, "fetch", TENDER_REPOSITORY=f"http://{self.git}/repository-2.git")
         self.assert_status(result, DONE)
+
+    def test_git_host_in_trouble(self):
+        """H15: a Git host is asked again as package hosts are; what it says for good is taken at once."""
+        world = self.scene()
+        self.changes["TENDER_RETRY_ATTEMPTS"] = "4"
+        for ills, words, requests in (([502, "close", 503], None, 4), ([502] * 9, "given up after 4 attempts: HTTP 502", 4), ([404] * 9, "HTTP 404", 1)):
+            self.git_server.ills, self.git_server.logins = list(ills), []
+            result = self.apply(world, TENDER_STATE_DIR=world.root / f"state-{ills[0]}-{len(ills)}")
+            lists = len(ills) - len(self.git_server.ills) + (words is None)
+            self.assertEqual(lists, requests, result.stdout)
+            self.assertEqual("the repository: " in result.stderr, requests > 1)
+            self.assertIn(words or "tender plan", result.stdout)
 
     def test_git_through_socks(self):
         world = self.scene()
