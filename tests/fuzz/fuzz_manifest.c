@@ -1,5 +1,6 @@
 /* Any bytes as a small repository (tests/support/manifest_archive.h): the manifest stage may complain, but
  * not crash, leak or hang. */
+#include "base/text.h"
 #include "manifest_archive.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -21,14 +22,40 @@ static bool none_is_set(void *context, const char *name)
     return false;
 }
 
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+    return text_equal(a->file, b->file) && a->line == b->line && a->column == b->column;
+}
+
+/* A finding has a text, is of its rule, and is told once. Those of one place stand beside each other. */
+static void check_finding(const struct diagnostic *all, size_t index)
+{
+    const struct diagnostic *found = &all[index];
+    if (text_is_empty(found->text) || found->severity != rule_severity(found->rule))
+        abort();
+    if (found->trail != NULL && !text_is_utf8(found->trail, strlen(found->trail), NULL))
+        abort();
+    for (size_t i = index; i > 0 && is_same_place(&all[i - 1].place, &found->place); i--)
+        if (strcmp(all[i - 1].text, found->text) == 0)
+            abort();
+}
+
+/* An error in a team's own file is never overlooked; but what has a trail was found for another team. */
+static void check_team(const struct desired *desired, const struct desired_team *team)
+{
+    for (size_t i = 0; i < desired->diagnostic_count && !team->is_invalid; i++)
+        if (desired->diagnostics[i].severity == DIAGNOSTIC_ERROR && desired->diagnostics[i].trail == NULL &&
+            text_equal(desired->diagnostics[i].place.file, team->place.file))
+            abort();
+}
+
 /* What every reader relies on. */
 static void check(const struct desired *desired)
 {
     size_t errors = 0;
     for (size_t i = 0; i < desired->diagnostic_count; i++) {
         errors += desired->diagnostics[i].severity == DIAGNOSTIC_ERROR;
-        if (desired->diagnostics[i].text == NULL || desired->diagnostics[i].text[0] == '\0')
-            abort();
+        check_finding(desired->diagnostics, i);
     }
     if (errors != desired->error_count)
         abort();
@@ -36,6 +63,7 @@ static void check(const struct desired *desired)
         const struct desired_team *team = &desired->teams[i];
         if (team->name == NULL || team->name[0] == '\0' || team->place.file == NULL)
             abort();
+        check_team(desired, team);
         for (size_t k = 0; k < team->packages.count && !team->is_invalid; k++) {
             const struct software_item *item = &team->packages.items[k];
             if (item->url == NULL && item->sha256 == NULL)
