@@ -178,8 +178,3 @@ char *arena_printf(struct arena *arena, struct err *e, const char *format, ...)
     va_end(again);
     return text;
 }
-
-size_t arena_used(const struct arena *arena)
-{
-    return arena->used;
-}

@@ -26,7 +26,6 @@ char *arena_strdup(struct arena *arena, const char *text, struct err *e) MUST_CH
 char *arena_strndup(struct arena *arena, const char *text, size_t length, struct err *e) MUST_CHECK;
 void *arena_memdup(struct arena *arena, const void *bytes, size_t length, struct err *e) MUST_CHECK;
 char *arena_printf(struct arena *arena, struct err *e, const char *format, ...) PRINTF_LIKE(3, 4) MUST_CHECK;
-size_t arena_used(const struct arena *arena);
 
 /* arena_push with the types' casts: ARENA_PUSH(arena, &items, &count, &capacity, e), items being of type T *.
  */

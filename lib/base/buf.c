@@ -75,10 +75,3 @@ const char *buf_text(const struct buf *buf)
 {
     return buf->bytes == NULL ? "" : buf->bytes;
 }
-
-char *buf_take(struct buf *buf)
-{
-    char *bytes = buf->bytes;
-    *buf = BUF_INIT(buf->max_bytes);
-    return bytes;
-}

@@ -21,7 +21,5 @@ int buf_add_text(struct buf *buf, const char *text, struct err *e) MUST_CHECK;
 int buf_printf(struct buf *buf, struct err *e, const char *format, ...) PRINTF_LIKE(3, 4) MUST_CHECK;
 /* The text, "" if nothing was added. Borrowed. */
 const char *buf_text(const struct buf *buf);
-/* Hands the bytes over to the caller (free()); NULL if nothing was added. */
-char *buf_take(struct buf *buf) MUST_CHECK;
 
 #endif

@@ -26,12 +26,6 @@ static const struct observed_title *find_holder(const struct delivery *run, cons
     return NULL;
 }
 
-bool bytes_are_held(const struct delivery *run, const char *sha256)
-{
-    int64_t team_id;
-    return sha256 != NULL && find_holder(run, sha256, NULL, &team_id) != NULL;
-}
-
 int64_t bytes_title(const struct delivery *run, const char *sha256)
 {
     int64_t team_id;

@@ -32,7 +32,7 @@ static int upload_missing(struct team_delivery *team, struct err *e)
         const struct plan_item *plan = item->plan;
         bool needs_bytes = is_pending(item) && plan->action != PLAN_REMOVE &&
                            (plan->action == PLAN_CREATE || (plan->changed_fields & FIELD_BYTES)) &&
-                           !bytes_are_held(team->run, plan->sha256);
+                           bytes_title(team->run, plan->sha256) == 0;
         if (needs_bytes && commit_item(team, item, e) < 0)
             return -1;
     }
@@ -67,7 +67,7 @@ static void add(struct team_delivery *team, struct batch *batch, struct package_
 {
     if (text_is_empty(fields.sha256))
         batch->obstacle = "Fleet does not tell the digest of a title that stays";
-    else if (!bytes_are_held(team->run, fields.sha256))
+    else if (bytes_title(team->run, fields.sha256) == 0)
         batch->obstacle = "no team in Fleet has the bytes of an item";
     else if (is_in(batch, fields.sha256))
         batch->obstacle = "two titles have the same digest";

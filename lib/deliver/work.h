@@ -103,7 +103,6 @@ int team_fail_pending(struct team_delivery *team, const char *what, const char *
 const char *title_text(const struct observed_title *title, struct arena *arena, struct err *e) MUST_CHECK;
 
 /* bytes.c */
-bool bytes_are_held(const struct delivery *run, const char *sha256);
 /* Which title these bytes are, by a team that has them; 0: unknown. */
 int64_t bytes_title(const struct delivery *run, const char *sha256);
 const struct local_bytes *bytes_local(struct delivery *run, const struct plan_item *item,

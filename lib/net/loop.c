@@ -19,7 +19,7 @@ struct loop {
     struct loop_transfer **queued_end;
     size_t transfers_in;
     bool is_performing;
-    bool is_out_of_memory; /* seen within a callback */
+    bool is_out_of_memory;  /* seen within a callback */
     curl_socket_t *sockets; /* that curl watches */
     size_t socket_count, socket_capacity;
     size_t turn; /* the socket that was looked at last */
@@ -194,11 +194,6 @@ bool loop_take_wake(struct loop *loop)
     bool woken = count != loop->wakes_taken;
     loop->wakes_taken = count;
     return woken;
-}
-
-const struct clock *loop_clock(const struct loop *loop)
-{
-    return loop->clock;
 }
 
 static int64_t now_ms(const struct loop *loop)

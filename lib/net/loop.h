@@ -42,6 +42,4 @@ struct loop_timer {
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_monotonic_ms);
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
-const struct clock *loop_clock(const struct loop *loop);
-
 #endif

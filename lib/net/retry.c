@@ -127,23 +127,6 @@ enum err_class retry_fatal_class(const struct http_answer *answer)
     return answer->curl_code == (int)CURLE_OUT_OF_MEMORY ? ERR_MEMORY : ERR_CONFIG;
 }
 
-const char *retry_class_name(enum retry_class class_)
-{
-    switch (class_) {
-    case RETRY_SUCCESS:
-        return "success";
-    case RETRY_TRANSIENT:
-        return "transient";
-    case RETRY_TRANSIENT_ONCE:
-        return "transient once";
-    case RETRY_PERMANENT:
-        return "permanent";
-    case RETRY_FATAL:
-        return "fatal";
-    }
-    return "";
-}
-
 /* Digits only; a number too large for us is as good as for ever. -1: no number. */
 static int64_t parse_number(const char *text)
 {

@@ -46,7 +46,6 @@ enum retry_class retry_of_cause(enum retry_cause cause);
 enum retry_class retry_classify(const struct http_answer *answer);
 /* The error class of an answer that is fatal for the run. */
 enum err_class retry_fatal_class(const struct http_answer *answer);
-const char *retry_class_name(enum retry_class class_);
 
 /* How long the answer asks us to stay away: Retry-After (seconds, or a date against the answer's own Date,
  * `now_wall_ms` where it has none), or the reset time of exhausted rate-limit headers. -1: it does not ask.

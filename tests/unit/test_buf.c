@@ -76,26 +76,6 @@ static void test_overflows(void **state)
     assert_string_equal(buf_text(&buf), "abc");
 }
 
-static void test_take(void **state)
-{
-    (void)state;
-    struct err e;
-    err_init(&e);
-    struct buf buf = BUF_INIT(100);
-    assert_null(buf_take(&buf));
-    assert_int_equal(buf_add_text(&buf, "abc", &e), 0);
-    char *taken = buf_take(&buf);
-    assert_string_equal(taken, "abc");
-    free(taken);
-    assert_int_equal(buf.length, 0);
-    assert_int_equal(buf.max_bytes, 100);
-    assert_int_equal(buf_add_text(&buf, "de", &e), 0);
-    assert_string_equal(buf_text(&buf), "de");
-    buf_done(&buf);
-    buf_done(&buf);
-    assert_string_equal(buf_text(&buf), "");
-}
-
 static int fill(struct buf *buf, struct err *e)
 {
     for (int i = 0; i < 1000; i++)
@@ -133,7 +113,6 @@ int main(void)
         cmocka_unit_test(test_adding),
         cmocka_unit_test(test_maximum),
         cmocka_unit_test(test_overflows),
-        cmocka_unit_test(test_take),
         cmocka_unit_test(test_each_allocation_fails),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);

@@ -89,7 +89,6 @@ static void test_causes(void **state)
     assert_int_equal(ARRAY_LENGTH(cases), RETRY_CAUSE_COUNT);
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         assert_int_equal(retry_of_cause(cases[i].cause), cases[i].expected);
-        assert_true(retry_class_name(cases[i].expected)[0] != '\0');
     }
 }
 
