@@ -58,8 +58,15 @@ int settings_unknown_key(struct settings_reader *reader, const struct yaml_node 
     if (nearest != NULL)
         return diagnose_at(reader->load, RULE_UNKNOWN_SETTING, key, NULL, e,
                            "unknown setting \"%s\": did you mean \"%s\"?", shown, nearest);
-    return diagnose_at(reader->load, RULE_UNKNOWN_SETTING, key, NULL, e, "unknown setting \"%s\"%s%s", shown,
-                       rules == NULL ? "" : " of a ", rules == NULL ? "" : rules->one);
+    bool is_group = false; /* "retry: {attempts: 3}" */
+    size_t length = key->kind == YAML_SCALAR ? key->length : 0;
+    for (size_t i = 0; i < count && length > 0; i++)
+        is_group =
+            is_group || (strncmp(candidates[i], key->text, length) == 0 && candidates[i][length] == '_');
+    return diagnose_at(
+        reader->load, RULE_UNKNOWN_SETTING, key,
+        is_group ? "settings stand side by side, with their full names: `retry_attempts: 3`" : NULL, e,
+        "unknown setting \"%s\"%s%s", shown, rules == NULL ? "" : " of a ", rules == NULL ? "" : rules->one);
 }
 
 /* settings_set with a diagnostic in place of its error. */
@@ -156,7 +163,7 @@ const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, si
 }
 
 int settings_read_text(struct settings_reader *reader, const struct yaml_node *node, const char *key,
-                       const char **out, struct err *e)
+                       bool may_be_empty, const char **out, struct err *e)
 {
     if (node->kind != YAML_SCALAR)
         return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "\"%s\" must be a text, not %s", key,
@@ -164,8 +171,11 @@ int settings_read_text(struct settings_reader *reader, const struct yaml_node *n
     const char *text;
     if (variables_expand(reader->load, node, &text, e) < 0)
         return -1;
-    if (text != NULL && text[0] != '\0')
-        *out = text;
+    if (text == NULL || (text[0] == '\0' && may_be_empty))
+        return 0;
+    if (text[0] == '\0' || yaml_is_null(node))
+        return diagnose_at(reader->load, RULE_TEXT, node, NULL, e, "\"%s\": an empty text", key);
+    *out = text;
     return 0;
 }
 
@@ -209,6 +219,8 @@ int settings_reopen(struct load *load, struct yaml_file **out, struct err *e)
     if (file == NULL || reference_read(load, SETTINGS_FILE, file, &unreadable, e) < 0)
         return -1;
     load->file_count = files; /* it was counted */
+    if (unreadable.text == NULL)
+        yaml_skip_mark(file);
     *out = unreadable.text == NULL ? file : NULL;
     return 0;
 }

@@ -52,10 +52,10 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
 const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, size_t at);
 int settings_second_time(struct settings_reader *reader, const struct yaml_node *key,
                          const struct yaml_node *first, struct err *e) MUST_CHECK;
-/* A text with variables replaced; *out stays as it was where a diagnostic was written, or where it is empty.
- */
+/* A text with variables replaced; *out stays as it was where a diagnostic was written, or where it is empty
+ * and may be. */
 int settings_read_text(struct settings_reader *reader, const struct yaml_node *node, const char *key,
-                       const char **out, struct err *e) MUST_CHECK;
+                       bool may_be_empty, const char **out, struct err *e) MUST_CHECK;
 
 /* settings_rules.c, settings_urls.c: read when all other settings are known. */
 int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value,

@@ -5,6 +5,8 @@
 #include "manifest/settings_file.h"
 #include <string.h>
 
+enum { RULES_COMPARED = 1000 };
+
 static bool is_retry(const struct setting *setting)
 {
     return text_starts_with(setting->name, "retry-");
@@ -70,7 +72,8 @@ static int read_rule_pair(struct settings_reader *reader, const struct yaml_node
     for (size_t i = 0; i < rules->text_count; i++)
         if (strcmp(rules->texts[i].key, key->text) == 0)
             /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the caller gives text_count targets */
-            return yaml_is_null(value) ? 0 : settings_read_text(reader, value, key->text, targets[i], e);
+            return yaml_is_null(value) ? 0
+                                       : settings_read_text(reader, value, key->text, i > 0, targets[i], e);
     const struct setting *setting = settings_find_key(key->text);
     if (setting == NULL || !setting->in_file || !rules->takes(setting))
         return settings_unknown_key(reader, key, rules, e);
@@ -106,14 +109,32 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
         return diagnose_at(reader->load, RULE_MISSING_KEY, node, NULL, e,
                            "a source needs \"prefix\": how its URLs begin");
     if (rule->prefix != NULL && !url_is_http(rule->prefix))
-        return diagnose_at(reader->load, RULE_URL, node, NULL, e,
+        return diagnose_at(reader->load, RULE_URL, yaml_get(node, "prefix"), NULL, e,
                            "the prefix %s must begin with http:// or https:// and a host",
                            url_redact(rule->prefix, shown, sizeof shown));
     const char *colon = rule->header == NULL ? NULL : strchr(rule->header, ':');
     if (rule->header != NULL &&
         (colon == NULL || colon == rule->header || strpbrk(rule->header, "\r\n") != NULL))
-        return diagnose_at(reader->load, RULE_SETTING, node, NULL, e,
+        return diagnose_at(reader->load, RULE_SETTING, yaml_get(node, "header"), NULL, e,
                            "\"header\" must read \"Name: value\", in one line");
+    return 0;
+}
+
+/* The first one that says the same counts: a second one is a mistake. */
+static int check_repeated(struct settings_reader *reader, const struct yaml_node *list, size_t at,
+                          const char *key, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const struct yaml_node *mine = yaml_get(list->items[at], key);
+    for (size_t i = 0; i < at && i < RULES_COMPARED && mine != NULL && mine->kind == YAML_SCALAR; i++) {
+        const struct yaml_node *other = yaml_get(list->items[i], key);
+        if (other == NULL || other->kind != YAML_SCALAR || yaml_is_null(other) ||
+            strcmp(other->text, mine->text) != 0)
+            continue;
+        return diagnose_at(reader->load, RULE_REPEATED_KEY, mine,
+                           "only one of them can hold: remove the other", e,
+                           "\"%s\" has a rule already: in line %d", diagnose_value(mine, shown), other->line);
+    }
     return 0;
 }
 
@@ -141,14 +162,14 @@ static int read_source(struct settings_reader *reader, const struct yaml_node *n
 int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
     if (value->kind != YAML_SEQUENCE)
-        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"sources\" must be a list, not %s",
-                           yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,
+                           "\"sources\" must be a list, not %s", yaml_kind_text(value));
     reader->settings->sources =
         arena_alloc_array(reader->load->arena, value->count, sizeof *reader->settings->sources, e);
     if (reader->settings->sources == NULL)
         return -1;
     for (size_t i = 0; i < value->count; i++)
-        if (read_source(reader, value->items[i], e) < 0)
+        if (check_repeated(reader, value, i, "prefix", e) < 0 || read_source(reader, value->items[i], e) < 0)
             return -1;
     return 0;
 }
@@ -186,13 +207,14 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
 int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
     if (value->kind != YAML_SEQUENCE)
-        return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"guards\" must be a list, not %s",
-                           yaml_kind_text(value));
+        return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,
+                           "\"guards\" must be a list, not %s", yaml_kind_text(value));
     struct guard_rule *guards = arena_alloc_array(reader->load->arena, value->count, sizeof *guards, e);
     if (guards == NULL)
         return -1;
     for (size_t i = 0; i < value->count; i++)
-        if (read_guard(reader, value->items[i], &guards[i], e) < 0)
+        if (check_repeated(reader, value, i, "team", e) < 0 ||
+            read_guard(reader, value->items[i], &guards[i], e) < 0)
             return -1;
     reader->settings->guards = guards;
     while (reader->settings->guard_count < value->count && guards[reader->settings->guard_count].team != NULL)

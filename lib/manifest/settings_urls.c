@@ -8,7 +8,7 @@
 struct url_rule {
     const char *key; /* variables replaced */
     struct string_list urls;
-    struct place place;
+    const struct yaml_node *node; /* of the key */
 };
 
 /* Where a prefix ends and a URL's own part begins must be certain. */
@@ -50,7 +50,7 @@ static int read_urls(struct settings_reader *reader, const struct yaml_node *val
         const struct yaml_node *node = is_single ? value : value->items[i];
         const char *text = NULL;
         size_t errors = reader->load->error_count;
-        if (settings_read_text(reader, node, name, &text, e) < 0 ||
+        if (settings_read_text(reader, node, name, false, &text, e) < 0 ||
             (text != NULL && check_url(reader, node, text, are_prefixes, e) < 0))
             return -1;
         if (text == NULL || reader->load->error_count > errors)
@@ -62,6 +62,21 @@ static int read_urls(struct settings_reader *reader, const struct yaml_node *val
     return 0;
 }
 
+/* There may be many of them. */
+static int earlier_key(struct settings_reader *reader, struct map *keys, const struct yaml_node *key,
+                       const struct yaml_node **first, struct err *e)
+{
+    if (key->kind != YAML_SCALAR)
+        return 0;
+    struct map_slot *slot = map_slot(keys, reader->load->arena, key->text, e);
+    if (slot == NULL)
+        return -1;
+    *first = slot->value;
+    if (slot->value == NULL)
+        slot->value = key;
+    return 0;
+}
+
 /* The pairs of the mapping that hold no mistake. */
 static int read_rules(struct settings_reader *reader, const struct yaml_node *value, const char *name,
                       bool are_prefixes, struct url_rule **out, size_t *count, struct err *e)
@@ -70,15 +85,17 @@ static int read_rules(struct settings_reader *reader, const struct yaml_node *va
         return diagnose_at(reader->load, RULE_TYPE, value, NULL, e, "\"%s\" must be a mapping, not %s", name,
                            yaml_kind_text(value));
     struct url_rule *rules = arena_alloc_array(reader->load->arena, value->count, sizeof *rules, e);
+    struct map keys = {.count = 0};
     if (rules == NULL)
         return -1;
     for (size_t i = 0; i < value->count; i++) {
         const struct yaml_node *key = value->pairs[i].key;
-        const struct yaml_node *first = settings_earlier_key(value, i);
-        struct url_rule rule = {.place = yaml_place(key)};
+        const struct yaml_node *first = NULL;
+        struct url_rule rule = {.node = key};
         size_t errors = reader->load->error_count;
-        if ((first != NULL && settings_second_time(reader, key, first, e) < 0) ||
-            settings_read_text(reader, key, name, &rule.key, e) < 0 ||
+        if (earlier_key(reader, &keys, key, &first, e) < 0 ||
+            (first != NULL && settings_second_time(reader, key, first, e) < 0) ||
+            settings_read_text(reader, key, name, false, &rule.key, e) < 0 ||
             (rule.key != NULL && are_prefixes && check_url(reader, key, rule.key, true, e) < 0) ||
             read_urls(reader, value->pairs[i].value, name, are_prefixes, &rule.urls, e) < 0)
             return -1;
@@ -118,7 +135,7 @@ int settings_read_backups(struct settings_reader *reader, const struct yaml_node
         const char *reason = NULL;
         bool is_url = strstr(rules[i].key, "://") != NULL;
         struct backup_rule *backup = &backups[reader->settings->backup_count];
-        *backup = (struct backup_rule){.urls = rules[i].urls, .place = rules[i].place};
+        *backup = (struct backup_rule){.urls = rules[i].urls, .place = yaml_place(rules[i].node)};
         if (is_url)
             backup->url = rules[i].key;
         else
@@ -126,7 +143,7 @@ int settings_read_backups(struct settings_reader *reader, const struct yaml_node
         if (is_url || backup->package_file != NULL)
             reader->settings->backup_count++;
         else if (reason == NULL ||
-                 diagnose(reader->load, RULE_PATH, NULL, rules[i].place, NULL, e, "%s", reason) < 0)
+                 diagnose_at(reader->load, RULE_PATH, rules[i].node, NULL, e, "%s", reason) < 0)
             return -1;
     }
     reader->settings->backups = backups;

@@ -390,13 +390,18 @@ static const char *blank_tabs(const struct yaml_file *file, struct arena *arena,
     return text;
 }
 
-int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root, struct err *e)
+void yaml_skip_mark(struct yaml_file *file)
 {
     static const char mark[] = "\xEF\xBB\xBF";
     if (file->length >= sizeof mark - 1 && memcmp(file->text, mark, sizeof mark - 1) == 0) {
         file->text += sizeof mark - 1;
         file->length -= sizeof mark - 1;
     }
+}
+
+int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root, struct err *e)
+{
+    yaml_skip_mark(file);
     const char *text = blank_tabs(file, arena, e);
     if (text == NULL)
         return -1;

@@ -56,6 +56,9 @@ struct yaml_node {
 int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root,
                struct err *e) MUST_CHECK;
 
+/* Moves the text on behind a byte order mark, if it begins with one. */
+void yaml_skip_mark(struct yaml_file *file);
+
 /* What libyaml said, and where; for yaml_fault.c. */
 struct yaml_fault {
     const struct yaml_file *file;

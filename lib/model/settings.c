@@ -122,6 +122,8 @@ static int refuse(const struct setting *setting, const char *text, const char *w
         text_size((uint64_t)setting->least, least);
         text_size((uint64_t)setting->most, most);
     }
+    if (least[0] != '\0' && setting->most == INT64_MAX)
+        return err_set(e, ERR_CONFIG, "%s: \"%s\" is not %s of at least %s", where, text, expected, least);
     if (least[0] != '\0')
         return err_set(e, ERR_CONFIG, "%s: \"%s\" is not %s from %s to %s", where, text, expected, least,
                        most);
