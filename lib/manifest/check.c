@@ -1,8 +1,7 @@
-/* Rules over several keys or several files: they are checked after everything was read, so that a file's
- * mistakes are all told at once. */
+/* Rules over several keys of an entry: they are checked after everything was read, so that its mistakes are
+ * all told at once. */
 #include "base/text.h"
 #include "base/url.h"
-#include "manifest/names.h"
 #include "manifest/schema.h"
 #include <ctype.h>
 #include <stdint.h>
@@ -68,26 +67,32 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
     return check_scripts(load, entry, e);
 }
 
+static int tell_slug(struct load *load, struct entry *entry, const char *problem, struct err *e)
+{
+    char shown[SHOWN_BYTES];
+    const struct yaml_node *node = entry->values[KEY_SLUG];
+    entry->has_errors = true;
+    return diagnose_at(load, RULE_SLUG, node, NULL, e, "the slug \"%s\"%s", diagnose_value(node, shown),
+                       problem);
+}
+
 /* A slug that can't be right: what it is for is the catalogue's affair. */
 static int check_slug(struct load *load, struct entry *entry, struct err *e)
 {
-    static const char *const wrong[] = {"mac", "macos", "osx", "win"};
-    char shown[SHOWN_BYTES];
-    const char *slash = strrchr(entry->item.slug, '/');
-    const struct yaml_node *node = entry->values[KEY_SLUG];
-    if (slash == NULL || slash == entry->item.slug || slash[1] == '\0') {
-        entry->has_errors = true;
-        return diagnose_at(load, RULE_SLUG, node, NULL, e,
-                           "the slug \"%s\" has no platform: it reads like google-chrome/darwin",
-                           diagnose_value(node, shown));
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
-        if (strcasecmp(slash + 1, wrong[i]) != 0)
+    static const char *const meant[][2] = {{"mac", "darwin"},    {"macos", "darwin"}, {"osx", "darwin"},
+                                           {"darwin", "darwin"}, {"win", "windows"},  {"windows", "windows"}};
+    const char *slug = entry->item.slug;
+    const char *slash = strrchr(slug, '/');
+    if (slash == NULL || slash == slug || slash[1] == '\0')
+        return tell_slug(load, entry, " has no platform: it reads like google-chrome/darwin", e);
+    if (strchr(slug, ' ') != NULL)
+        return tell_slug(load, entry, " holds a blank", e);
+    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++) {
+        if (strcasecmp(slash + 1, meant[i][0]) != 0 || strcmp(slash + 1, meant[i][1]) == 0)
             continue;
-        entry->has_errors = true;
-        return diagnose_at(load, RULE_SLUG, node, NULL, e, "the slug \"%s\": did you mean \"%.*s/%s\"?",
-                           diagnose_value(node, shown), (int)(slash - entry->item.slug), entry->item.slug,
-                           i < 3 ? "darwin" : "windows");
+        const char *problem = arena_printf(load->arena, e, ": did you mean \"%.*s/%s\"?", (int)(slash - slug),
+                                           slug, meant[i][1]);
+        return problem == NULL ? -1 : tell_slug(load, entry, problem, e);
     }
     return 0;
 }
@@ -159,7 +164,8 @@ int check_app(struct load *load, struct entry *entry, struct err *e)
         if (strcmp(item->platform, platforms[i]) == 0)
             return 0;
     entry->has_errors = true;
-    return diagnose_at(load, RULE_PLATFORM, entry->values[KEY_PLATFORM], NULL, e,
+    const char *advice = text_starts_with(item->platform, "mac") ? "for macOS it is darwin" : NULL;
+    return diagnose_at(load, RULE_PLATFORM, entry->values[KEY_PLATFORM], advice, e,
                        "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
                        diagnose_value(entry->values[KEY_PLATFORM], shown));
 }
@@ -189,80 +195,4 @@ int check_icon(struct load *load, const struct text_file *icon, const struct yam
     *has_errors = true;
     return problem == NULL ? -1
                            : reference_blame(load, RULE_UNUSABLE_FILE, node, "icon", icon->path, problem, e);
-}
-
-static int collide(struct load *load, struct team_source *first, struct team_source *second, const char *why,
-                   struct err *e)
-{
-    first->is_invalid = true;
-    second->is_invalid = true;
-    return diagnose(load, RULE_TEAM_COLLISION, &second->file, second->name_place,
-                    "rename one of the two, or remove it", e, "%s: \"%s\" here, \"%s\" in %s:%d", why,
-                    second->name, first->name, first->name_place.file, first->name_place.line);
-}
-
-/* teams/x.yml and teams/x.yaml stand beside each other when the files are sorted. */
-static bool is_same_stem(const char *a, const char *b)
-{
-    const char *a_dot = strrchr(a, '.');
-    const char *b_dot = strrchr(b, '.');
-    return a_dot != NULL && b_dot != NULL && a_dot - a == b_dot - b &&
-           strncmp(a, b, (size_t)(a_dot - a)) == 0;
-}
-
-static int check_stems(struct load *load, struct map *stems, struct team_source *source, bool *collided,
-                       struct err *e)
-{
-    const char *path = source->file.path;
-    const char *dot = strrchr(path, '.');
-    *collided = false;
-    if (dot == NULL)
-        return 0;
-    const char *stem = arena_strndup(load->arena, path, (size_t)(dot - path), e);
-    if (stem == NULL)
-        return -1;
-    const struct team_source *first = map_get(stems, stem);
-    if (first == NULL)
-        return map_put(stems, load->arena, stem, source, e);
-    *collided = is_same_stem(first->file.path, path);
-    return 0;
-}
-
-static struct team_source *source_of(struct team_source *sources, size_t count,
-                                     const struct team_source *found)
-{
-    return found == NULL || found < sources || found >= sources + count ? NULL : &sources[found - sources];
-}
-
-int check_team_names(struct load *load, struct team_source *sources, size_t count, struct err *e)
-{
-    struct map names = {.count = 0};
-    struct map stems = {.count = 0};
-    for (size_t i = 0; i < count; i++) {
-        struct team_source *source = &sources[i];
-        bool same_stem;
-        if (source->name == NULL || source->is_misnamed)
-            continue;
-        if (check_stems(load, &stems, source, &same_stem, e) < 0)
-            return -1;
-        const char *folded = source->is_no_team ? "no team" : name_fold(load->arena, source->name, e);
-        if (folded == NULL)
-            return -1;
-        struct team_source *first = source_of(sources, count, map_get(&names, folded));
-        if (first == NULL && same_stem) {
-            const char *dot = strrchr(source->file.path, '.');
-            const char *stem =
-                arena_strndup(load->arena, source->file.path, (size_t)(dot - source->file.path), e);
-            first = stem == NULL ? NULL : source_of(sources, count, map_get(&stems, stem));
-        }
-        if (first == NULL && map_put(&names, load->arena, folded, source, e) < 0)
-            return -1;
-        bool is_wanted = first != NULL && !(first->is_left_out && source->is_left_out);
-        if (is_wanted && collide(load, first, source,
-                                 same_stem ? "two files for one team, .yml and .yaml"
-                                           : "two files for one team, as Fleet compares names",
-                                 e) < 0)
-            return -1;
-    }
-    return 0;
 }

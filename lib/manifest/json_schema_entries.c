@@ -47,7 +47,7 @@ static const struct {
 };
 
 /* "x/darwin", but not under a name that only people use. */
-static const char slug[] = "^(?!.*/([mM][aA][cC]([oO][sS])?|[oO][sS][xX]|[wW][iI][nN])$).+/.+$";
+static const char slug[] = "^(?!.*/([mM][aA][cC]([oO][sS])?|[oO][sS][xX]|[wW][iI][nN])$)[^ ]+/[^ ]+$";
 static const char time_of_day[] = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
 /* Fleet has no default scripts for these. */
 static const char bare_url[] =

@@ -218,7 +218,7 @@ int selection_choose(struct load *load, const struct selected_team *teams, size_
 /* Lays tender.yml's `backup_urls` over the packages, and tells of those that none is there for. */
 int backups_apply(struct load *load, struct desired_team *teams, size_t count, struct err *e) MUST_CHECK;
 
-/* --- team_file.c, check.c */
+/* --- team_file.c, team_names.c */
 
 /* A file that may be a team's. */
 struct team_source {

@@ -262,8 +262,11 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
         return 0;
     entry->keys[known] = pair->key;
     entry->values[known] = pair->value;
-    struct value value = {
-        .load = reading->load, .entry = entry, .field = &fields[known], .node = pair->value};
+    struct value value = {.load = reading->load,
+                          .entry = entry,
+                          .field = &fields[known],
+                          .key = pair->key,
+                          .node = pair->value};
     value.target = (char *)&entry->item + fields[known].offset;
     return schema_read_value(&value, e);
 }

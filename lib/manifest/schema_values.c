@@ -74,7 +74,7 @@ int schema_read_scalar(const struct value *value, const struct yaml_node *node, 
     struct load *load = value->load;
     *out = NULL;
     if (node->kind != YAML_SCALAR || yaml_is_null(node)) {
-        const struct value at = {load, value->entry, value->field, node, NULL};
+        const struct value at = {load, value->entry, value->field, value->key, node, NULL};
         return schema_wrong_kind(&at, expected, e);
     }
     const char *text;
@@ -216,7 +216,7 @@ int schema_read_texts(struct load *load, const struct yaml_node *node, struct st
 {
     static const struct field field = {.key = "a list", .max = TEXT_MAX};
     struct entry entry = {.node = node};
-    const struct value value = {load, &entry, &field, node, NULL};
+    const struct value value = {load, &entry, &field, NULL, node, NULL};
     int result = read_list(&value, false, false, out, e);
     *has_errors = *has_errors || entry.has_errors;
     return result;
@@ -353,7 +353,7 @@ static int read_labels(const struct value *value, struct err *e)
         return -1;
     if (labels.is_set && item->labels.is_set) {
         value->entry->has_errors = true;
-        return diagnose_at(value->load, RULE_CONFLICTING_KEYS, value->node, "keep one of the three", e,
+        return diagnose_at(value->load, RULE_CONFLICTING_KEYS, value->key, "keep one of the three", e,
                            "only one of labels_include_any, labels_exclude_any and labels_include_all is "
                            "allowed");
     }

@@ -41,6 +41,7 @@ struct value {
     struct load *load;
     struct entry *entry;
     const struct field *field;
+    const struct yaml_node *key; /* NULL: not of an entry */
     const struct yaml_node *node;
     void *target; /* in entry->item */
 };

@@ -1,5 +1,6 @@
 /* How a file that something is wrong with was come to: each finding in or about it names the files that led
  * there, and everybody else who refers to it, so that it is plain whom it concerns. */
+#include "base/text.h"
 #include "manifest/load.h"
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,7 @@ int trail_about(struct load *load, const char *key, struct place from, struct er
     return trail_add(load, key, from, e);
 }
 
-/* A text that grows in a fixed room; what does not fit is left out. */
+/* A text that grows in a fixed room; what does not fit is cut off. */
 struct text {
     char bytes[LIST_BYTES];
     size_t used;
@@ -72,7 +73,10 @@ static void add(struct text *text, const char *format, ...)
     int written = vsnprintf(text->bytes + text->used, LIST_BYTES - text->used, format, arguments);
     va_end(arguments);
     text->used += written < 0 ? 0 : (size_t)written;
-    text->used = text->used < LIST_BYTES ? text->used : LIST_BYTES - 1;
+    if (text->used < LIST_BYTES)
+        return;
+    text_mark_cut(text->bytes, LIST_BYTES);
+    text->used = LIST_BYTES - 1;
 }
 
 /* What stands before the n-th of a list: "a, b and c", "a, b and 3 more". */
