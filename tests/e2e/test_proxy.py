@@ -379,7 +379,8 @@ class ProxyAndCA(support.EndToEnd):
             self.assert_status(result, FAILED)
             self.assertIn(words, result.stdout)
             self.assert_no_secret(result, "wr0ng")
-        for changes in ({"TENDER_GIT_USERNAME": "bob", "TENDER_GIT_PASSWORD": "s3cret"}, {"TENDER_REPOSITORY": f"http://bob:s3cret@{self.git}/repository.git"}):
+        for changes in ({"TENDER_GIT_USERNAME": "bob", "TENDER_GIT_PASSWORD": "s3cret"}, {"TENDER_REPOSITORY": f"http://bob:s3cret@{self.git}/repository.git"},
+                        {"TENDER_REPOSITORY": f"http://bob@{self.git}/repository.git", "TENDER_GIT_PASSWORD": "s3cret", "TENDER_LOG_LEVEL": "debug"}):
             result = self.apply(world, TENDER_STATE_DIR=world.root / f"state-{len(changes)}", **changes)
             self.assertNotIn("can't fetch", result.stdout)
             self.assert_no_secret(result, "s3cret")
