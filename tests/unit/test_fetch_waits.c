@@ -9,6 +9,15 @@
 
 #include <cmocka.h>
 
+/* Cut a little behind what counts as progress. */
+static const struct script_step cut = {.body = big,
+                                       .body_length = sizeof big,
+                                       .etag = "\"v1\"",
+                                       .ranges = true,
+                                       .send_at_most = MEBIBYTE + 4096,
+                                       .end = SCRIPT_RESET};
+static const struct script_path cut_after_progress = {.path = "/big.pkg", .steps = &cut, .step_count = 1};
+
 static void test_backup_after_404(void **state)
 {
     (void)state;
@@ -88,15 +97,8 @@ static void test_backup_on_the_same_host(void **state)
 static void test_progress_keeps_the_source(void **state)
 {
     (void)state;
-    const struct script_step cut = {.body = big,
-                                    .body_length = sizeof big,
-                                    .etag = "\"v1\"",
-                                    .ranges = true,
-                                    .send_at_most = MEBIBYTE + 4096,
-                                    .end = SCRIPT_RESET};
-    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &cut, .step_count = 1}};
     struct scene scene;
-    scene_init(&scene, paths, 1);
+    scene_init(&scene, &cut_after_progress, 1);
     scene_add_backup(&scene, "/big.pkg");
     scene.request.url = "http://127.0.0.1:1/dead.pkg";
     scene_run(&scene);
@@ -139,15 +141,8 @@ static void test_delays(void **state)
 static void test_progress_costs_nothing(void **state)
 {
     (void)state;
-    const struct script_step cut = {.body = big,
-                                    .body_length = sizeof big,
-                                    .etag = "\"v1\"",
-                                    .ranges = true,
-                                    .send_at_most = MEBIBYTE + 4096,
-                                    .end = SCRIPT_RESET};
-    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &cut, .step_count = 1}};
     struct scene scene;
-    scene_init(&scene, paths, 1);
+    scene_init(&scene, &cut_after_progress, 1);
     scene.fixture.settings.retry.rounds = 1;
     scene_run(&scene);
     assert_int_equal(scene.result.state, PACKAGE_FETCHED);
@@ -162,9 +157,9 @@ static void test_progress_costs_nothing(void **state)
 static void test_no_progress_ends(void **state)
 {
     (void)state;
-    const struct script_step cut = {
+    const struct script_step half = {
         .body = big, .body_length = sizeof big, .send_at_most = 2 * MEBIBYTE, .end = SCRIPT_CLOSE};
-    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &cut, .step_count = 1}};
+    const struct script_path paths[] = {{.path = "/big.pkg", .steps = &half, .step_count = 1}};
     struct scene scene;
     scene_init(&scene, paths, 1);
     scene.fixture.settings.retry.rounds = 3;

@@ -252,8 +252,8 @@ static void test_early_is_never_stricter(void **state)
                                         "#!/bin/sh",
                                         "<html>",
                                         "404 no",
-                                        "\x7F"
-                                        "ELF"};
+                                        ("\x7F"
+                                         "ELF")};
     for (size_t i = 0; i < ARRAY(names); i++)
         for (size_t k = 0; k < ARRAY(heads); k++)
             for (size_t length = 1; length < 2000; length += 333) {
