@@ -132,21 +132,40 @@ static int find_in(struct finder *finder, const char *base, bool deeper, struct 
     return 0;
 }
 
+/* A folder in place of the files in it. */
+static int advise_folder(struct load *load, const char *pattern, const char **advice, struct err *e)
+{
+    struct listing listing;
+    const char *reason;
+    const char *path = reference_resolve(load, "", pattern, &reason, e);
+    if (path == NULL)
+        return reason == NULL ? -1 : 0;
+    if (reference_list(load, path, &listing, e) < 0)
+        return -1;
+    if (listing.count > 0)
+        *advice = arena_printf(load->arena, e, "it is a folder: write %s/*.yml", path);
+    return listing.count > 0 && *advice == NULL ? -1 : 0;
+}
+
 /* A pattern of -f stands nowhere: it takes the file's place. */
 static int complain_of_pattern(struct load *load, size_t index, const char *reason, struct err *e)
 {
     const char *pattern = load->options->files.items[index];
     struct place place = settings_item_place(load, &load->options->files, "file", index);
     struct yaml_file *file = NULL;
+    const char *advice =
+        pattern[0] == '/' ? "write it from the repository's root on, without the first \"/\"" : NULL;
+    if (reason == NULL && advise_folder(load, pattern, &advice, e) < 0)
+        return -1;
     if (place.line == 0)
-        return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = pattern}, NULL, e, "%s",
+        return diagnose(load, RULE_TEAM_FOLDER, NULL, (struct place){.file = pattern}, advice, e, "%s",
                         reason != NULL ? reason : "no file of the repository matches");
     if (settings_reopen(load, &file, e) < 0)
         return -1;
     if (reason != NULL)
-        return diagnose(load, RULE_TEAM_FOLDER, file, place, NULL, e, "\"files\": %s", reason);
-    return diagnose(load, RULE_TEAM_FOLDER, file, place, NULL, e, "no file of the repository matches \"%s\"",
-                    pattern);
+        return diagnose(load, RULE_TEAM_FOLDER, file, place, advice, e, "\"files\": %s", reason);
+    return diagnose(load, RULE_TEAM_FOLDER, file, place, advice, e,
+                    "no file of the repository matches \"%s\"", pattern);
 }
 
 static int find_named(struct finder *finder, const struct string_list *patterns, struct err *e)
@@ -177,6 +196,23 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* A --subdir that is not there would read as one without teams. */
+static int find_below(struct finder *finder, const char *base, struct err *e)
+{
+    struct listing listing;
+    const char *slash = strrchr(base, '/');
+    const char *name = slash == NULL ? base : slash + 1;
+    const char *above =
+        arena_strndup(finder->load->arena, base, slash == NULL ? 0 : (size_t)(slash - base), e);
+    if (above == NULL || list_or_fail(finder->load, above, &listing, e) < 0)
+        return -1;
+    bool is_there = base[0] == '\0';
+    for (size_t i = 0; i < listing.count && !is_there; i++)
+        is_there = listing.entries[i].is_folder && strcmp(listing.entries[i].name, name) == 0;
+    return is_there ? find_in(finder, base, true, e)
+                    : err_set(e, ERR_CONFIG, "subdir %s: the repository has no such folder", base);
+}
+
 static int find_team_files(struct finder *finder, struct err *e)
 {
     const struct manifest_options *options = finder->load->options;
@@ -185,8 +221,7 @@ static int find_team_files(struct finder *finder, struct err *e)
     const char *base = subdir[0] == '\0' ? "" : reference_resolve(finder->load, "", subdir, &reason, e);
     if (base == NULL)
         return reason == NULL ? -1 : err_set(e, ERR_CONFIG, "subdir %s: %s", subdir, reason);
-    int result =
-        options->files.is_set ? find_named(finder, &options->files, e) : find_in(finder, base, true, e);
+    int result = options->files.is_set ? find_named(finder, &options->files, e) : find_below(finder, base, e);
     if (result < 0)
         return -1;
     if (finder->count > 1)
@@ -201,7 +236,8 @@ static int find_team_files(struct finder *finder, struct err *e)
         return 0;
     return diagnose(finder->load, RULE_NO_TEAMS, NULL, (struct place){.file = NULL},
                     "name the files with -f, or the folder that holds teams/ with --subdir", e,
-                    "there is no folder teams/ or fleets/ at the root or one level below: nothing to do");
+                    "there is no folder teams/ or fleets/ %s%s or one level below: nothing to do",
+                    base[0] == '\0' ? "at the root" : "in ", base);
 }
 
 /* default.yml beside the folder of teams: only its `software` is looked at. */

@@ -95,6 +95,19 @@ static int check_guards(struct load *load, const struct team_source *sources, si
     return 0;
 }
 
+/* To do nothing because nothing is wanted is said. */
+static int check_any(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+{
+    const struct manifest_options *options = load->options;
+    bool is_chosen =
+        options->changed.is_set || load->error_count > 0 || (count == 0 && !options->files.is_set);
+    for (size_t i = 0; i < count; i++)
+        is_chosen = is_chosen || !sources[i].is_left_out;
+    const char *text = count == 0 ? "no file is wanted: nothing to do" : "no team is wanted: nothing to do";
+    return is_chosen ? 0
+                     : diagnose(load, RULE_NO_TEAMS, NULL, (struct place){.file = NULL}, NULL, e, "%s", text);
+}
+
 int selection_check(struct load *load, const struct team_source *sources, size_t count, struct err *e)
 {
     const struct manifest_options *options = load->options;
@@ -104,7 +117,9 @@ int selection_check(struct load *load, const struct team_source *sources, size_t
     if (check_patterns(load, &options->teams, "team", sources, count, e) < 0 ||
         check_patterns(load, &options->exclude_teams, "exclude-team", sources, count, e) < 0)
         return -1;
-    return settings != NULL && settings_name_files(load) ? check_guards(load, sources, count, e) : 0;
+    if (settings != NULL && settings_name_files(load) && check_guards(load, sources, count, e) < 0)
+        return -1;
+    return check_any(load, sources, count, e);
 }
 
 static char present[] = "present"; /* the value of a map that is only asked whether it has a key */

@@ -214,6 +214,19 @@ class BrokenSettings(EndToEnd):
         self.check("part/tender.yml: error: this file is not read")
 
 
+class Subdir(EndToEnd):
+    def test_missing_folder(self):
+        world = self.world()
+        world.team("Workstations", "/alpha_1.0_amd64.deb")
+        for path in ("nowhere", "teams/nowhere", "teams/workstations.yml"):
+            result = world.tender("validate", "--subdir", path)
+            self.assert_status(result, FAILED)
+            self.assertIn(f"subdir {path}: the repository has no such folder", result.stderr)
+        result = world.tender("validate", "--subdir", "teams")
+        self.assert_status(result, DONE)
+        self.assertIn("no folder teams/ or fleets/ in teams or one level below", result.stdout)
+
+
 class Rules(EndToEnd):
     def test_allow_list_backups_and_exclusion(self):
         world = self.world()
