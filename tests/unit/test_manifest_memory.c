@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { FAULTS = 18 };
+enum { FAULTS = 38 };
 
 static int read_file(void *context, const char *path, struct buf *out, struct err *e)
 {
@@ -163,6 +163,23 @@ static const char faulty[] =
     "== teams/b.yml\nname: a\nsoftware:\n  packages:\n    - path: ../lib/p.yml\n    - path: ../lib/none.yml\n"
     "== teams/c.yml\nname: C\nsoftware:\n\tpackages:\n"
     "== teams/d.yml\nname: D\nsofware:\n"
+    "== teams/e.yml\nname: E\ncontrols: {path: ../lib/bad.yml}\nbase: &b {colour: red, icon: {path: "
+    "../lib/s.sh}}\n"
+    "software:\n  packages:\n    - &x\n      <<: *b\n      url: https://P.example.com:443/c.deb\n    - *x\n"
+    "    - {<<: *b, url: 'https://p.example.com/c.deb'}\n    - path: ../lib/nested.yml\n    - path: "
+    "../lib/x.txt\n"
+    "    - path: f.yml\n    - paths: ../*/*.sh\n  app_store_apps: [{app_store_id: 1}, {app_store_id: x}, "
+    "{app_store_id: 1, platform: ios}]\n"
+    "== teams/f.yml\nname: F\ncontrols: {path: ../lib/bad.yml}\nsoftware: {packages: [{path: "
+    "../lib/nested.yml}]}\n"
+    "== teams/f.yaml\nname: F2\n"
+    "== teams/g.yml\nname: G\ncontrols:\n  macos_setup:\n    software: [{package_pth: x}, {package_path: "
+    "P.yml}, y]\n"
+    "  setup_experience: {software: []}\n"
+    "== Teams/h.yml\nname: H\n"
+    "== lib/nested.yml\n- path: p.yml\n- name: x\n- {url: https, hash_sha256: abc, pre_install_query: {path: "
+    "bad.yml}}\n"
+    "== lib/bad.yml\na: \"x\n"
     "== lib/p.yml\n- url: https://p.example.com/a.deb\n  install_script: {path: missing.sh}\n"
     "- url: https://p.example.com/b.exe\n"
     "== lib/controls.yml\nsetup_experience:\n  software:\n    - package_path: p.yml\n    - app_store_id: 1\n"
