@@ -27,14 +27,15 @@ static bool is_same_place(const struct place *a, const struct place *b)
     return text_equal(a->file, b->file) && a->line == b->line && a->column == b->column;
 }
 
-/* A finding has a text, is of its rule, and is told once. Those of one place stand beside each other. */
+/* A finding has a text, is of its rule, and is told once (tender.yml as a package file is something else).
+ * Those of one place stand beside each other. */
 static void check_finding(const struct diagnostic *all, size_t index)
 {
     const struct diagnostic *found = &all[index];
     if (text_is_empty(found->text) || found->severity != rule_severity(found->rule))
         abort();
     for (size_t i = index; i > 0 && is_same_place(&all[i - 1].place, &found->place); i--)
-        if (strcmp(all[i - 1].text, found->text) == 0)
+        if (strcmp(all[i - 1].text, found->text) == 0 && text_equal(all[i - 1].trail, found->trail))
             abort();
 }
 
