@@ -180,7 +180,7 @@ static int fail_or_wait(struct stream *stream, const struct http_answer *answer,
 static int judge(struct stream *stream, const struct http_answer *answer)
 {
     struct git_http *git = stream->git;
-    char host[URL_HOST_BYTES], status[URL_HOST_BYTES + 32];
+    char host[URL_HOST_BYTES], status[URL_HOST_BYTES + 128];
     if (answer->proxy_wants_login)
         return fail_with(-1, "the proxy %s asks for a login (407)", answer->proxy);
     const char *cause = answer->cause != NULL ? answer->cause : "the connection broke off";
@@ -197,7 +197,10 @@ static int judge(struct stream *stream, const struct http_answer *answer)
     url_host(git->base, host, sizeof host);
     if (answer->status == 200)
         return fail_with(-1, "what %s answers is no Git repository (smart HTTP)", host);
-    snprintf(status, sizeof status, "HTTP %d from %s", answer->status, host);
+    bool may_be_private = (answer->status == 403 || answer->status == 404) && !git->gives_login &&
+                          strchr(git->options->url, '@') == NULL;
+    snprintf(status, sizeof status, "HTTP %d from %s%s", answer->status, host,
+             may_be_private ? " (if it is private: TENDER_GIT_USERNAME and TENDER_GIT_PASSWORD)" : "");
     return fail_or_wait(stream, answer, status);
 }
 

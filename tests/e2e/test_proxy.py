@@ -399,7 +399,7 @@ class ProxyAndCA(support.EndToEnd):
 
     def test_git_that_is_none(self):
         world = self.scene()
-        for path, words in (("/nothing.git", "HTTP 404"), ("/page", "is no Git repository"), ("/loop", "more than 5 redirects"), ("/ftp", "which is no Git repository's address")):
+        for path, words in (("/nothing.git", f"HTTP 404 from {self.git} (if it is private: TENDER_GIT_USERNAME"), ("/page", "is no Git repository"), ("/loop", "more than 5 redirects"), ("/ftp", "which is no Git repository's address")):
             result = self.apply(world, TENDER_REPOSITORY=f"http://{self.git}{path}")
             self.assert_status(result, FAILED)
             self.assertIn(words, result.stdout)
