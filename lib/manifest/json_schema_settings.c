@@ -105,7 +105,8 @@ static void write_list_rules(struct json_writer *writer, const struct settings_r
     write_text(writer, "type", "object");
     write_open(writer, "properties", '{');
     for (size_t i = 0; i < rules->text_count; i++)
-        types_property(writer, rules->texts[i].key, rules->texts[i].help, "text");
+        types_property(writer, rules->texts[i].key, rules->texts[i].help,
+                       i == 0 && rules->are_prefixes ? "urlPrefix" : "text");
     for (size_t i = 0; i < settings_count; i++)
         if (settings_table[i].in_file && rules->takes(&settings_table[i]))
             write_setting(writer, &settings_table[i]);

@@ -44,6 +44,7 @@ struct load {
     /* With options->changed: the files of what is being read, and the teams' files that were chosen. */
     struct file_list *files;
     const struct map *chosen;
+    struct yaml_file *settings_file; /* settings_reopen */
     size_t file_count;
     const char *referrer; /* the team file that is being read */
 };

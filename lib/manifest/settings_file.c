@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_MAX = 128, RULE_TEXTS_MAX = 16 };
+enum { NAMES_MAX = 128, RULE_TEXTS_MAX = 16, ADVISED_MAX = 100 };
 
 /* "retry-initial" as it stands in the file: "retry_initial"; "file", which is a list, as "files". */
 void settings_key_of(const struct setting *setting, char out[SETTINGS_KEY_BYTES])
@@ -52,7 +52,8 @@ int settings_unknown_key(struct settings_reader *reader, const struct yaml_node 
         candidates[count++] = rules->texts[i].key;
     for (size_t i = 0; rules == NULL && i < settings_rules_count; i++)
         candidates[count++] = settings_rules_table[i].key;
-    const char *nearest = key->kind == YAML_SCALAR ? text_nearest(key->text, candidates, count) : NULL;
+    bool is_advised = key->kind == YAML_SCALAR && ++reader->unknown_count <= ADVISED_MAX;
+    const char *nearest = is_advised ? text_nearest(key->text, candidates, count) : NULL;
     diagnose_value(key, shown);
     reader->settings->selection_in_doubt |= rules == NULL && nearest != NULL && is_about_selection(nearest);
     if (nearest != NULL)
@@ -105,6 +106,11 @@ static int set_list(struct settings_reader *reader, struct settings *settings, c
     struct place *places = arena_alloc_array(reader->load->arena, list->count + count, sizeof *places, e);
     if (places == NULL)
         return -1;
+    if (count > SETTINGS_LIST_MOST) {
+        reader->settings->selection_in_doubt |= is_about_selection(key);
+        return diagnose_at(reader->load, RULE_SETTING, value, NULL, e,
+                           "\"%s\": a list has at most %d items, not %zu", key, SETTINGS_LIST_MOST, count);
+    }
     list->is_set = true; /* an empty list is one that was given, too */
     for (size_t i = 0; i < count; i++) {
         const struct yaml_node *item = is_single ? value : value->items[i];
@@ -162,6 +168,21 @@ const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, si
     return NULL;
 }
 
+int settings_earlier(struct settings_reader *reader, struct map *seen, const struct yaml_node *node,
+                     const struct yaml_node **first, struct err *e)
+{
+    *first = NULL;
+    if (node == NULL || node->kind != YAML_SCALAR || yaml_is_null(node))
+        return 0;
+    struct map_slot *slot = map_slot(seen, reader->load->arena, node->text, e);
+    if (slot == NULL)
+        return -1;
+    *first = slot->value;
+    if (slot->value == NULL)
+        slot->value = node;
+    return 0;
+}
+
 int settings_read_text(struct settings_reader *reader, const struct yaml_node *node, const char *key,
                        bool may_be_empty, const char **out, struct err *e)
 {
@@ -213,15 +234,17 @@ bool settings_name_teams(const struct load *load)
 
 int settings_reopen(struct load *load, struct yaml_file **out, struct err *e)
 {
-    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
     struct file_problem unreadable;
     size_t files = load->file_count;
-    if (file == NULL || reference_read(load, SETTINGS_FILE, file, &unreadable, e) < 0)
-        return -1;
-    load->file_count = files; /* it was counted */
-    if (unreadable.text == NULL)
-        yaml_skip_mark(file);
-    *out = unreadable.text == NULL ? file : NULL;
+    if (load->settings_file == NULL) {
+        load->settings_file = arena_alloc(load->arena, sizeof *load->settings_file, e);
+        if (load->settings_file == NULL ||
+            reference_read(load, SETTINGS_FILE, load->settings_file, &unreadable, e) < 0)
+            return -1;
+        load->file_count = files; /* it was counted */
+        yaml_skip_mark(load->settings_file);
+    }
+    *out = load->settings_file->text == NULL ? NULL : load->settings_file;
     return 0;
 }
 

@@ -13,6 +13,7 @@ struct settings_reader {
     bool (*already_set)(void *context, const char *name);
     void *context;
     struct settings *settings;
+    size_t unknown_count; /* keys */
 };
 
 /* A text of one rule. The first one of a rule is required. */
@@ -31,7 +32,7 @@ struct settings_rules {
     size_t text_count;
     const struct rule_text *texts;
     bool (*takes)(const struct setting *setting);
-    bool are_prefixes; /* its URLs */
+    bool are_prefixes; /* its URLs; of a list of mappings, the first text */
     int (*read)(struct settings_reader *reader, const struct yaml_node *value, struct err *e);
 };
 enum { RULES_SOURCES, RULES_MIRRORS, RULES_BACKUPS, RULES_GUARDS, RULES_COUNT };
@@ -50,6 +51,10 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
                      const struct yaml_node *node, struct err *e) MUST_CHECK;
 /* The first key of the mapping with the same text, if `at` is not it. */
 const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, size_t at);
+/* The first of those in `seen` with the node's text; NULL if it is the first, or no text. For many of them.
+ */
+int settings_earlier(struct settings_reader *reader, struct map *seen, const struct yaml_node *node,
+                     const struct yaml_node **first, struct err *e) MUST_CHECK;
 int settings_second_time(struct settings_reader *reader, const struct yaml_node *key,
                          const struct yaml_node *first, struct err *e) MUST_CHECK;
 /* A text with variables replaced; *out stays as it was where a diagnostic was written, or where it is empty

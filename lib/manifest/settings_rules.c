@@ -5,8 +5,6 @@
 #include "manifest/settings_file.h"
 #include <string.h>
 
-enum { RULES_COMPARED = 1000 };
-
 static bool is_retry(const struct setting *setting)
 {
     return text_starts_with(setting->name, "retry-");
@@ -34,6 +32,7 @@ static const struct rule_text guard_texts[] = {{"team", "A glob for the teams' n
 const struct settings_rules settings_rules_table[RULES_COUNT] = {
     [RULES_SOURCES] = {.key = "sources",
                        .one = "source",
+                       .are_prefixes = true,
                        .help = "What holds for URLs that begin with a prefix; the longest one counts",
                        .text_count = ARRAY_LENGTH(source_texts),
                        .texts = source_texts,
@@ -108,10 +107,11 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
     if (rule->prefix == NULL && !says(node, "prefix"))
         return diagnose_at(reader->load, RULE_MISSING_KEY, node, NULL, e,
                            "a source needs \"prefix\": how its URLs begin");
-    if (rule->prefix != NULL && !url_is_http(rule->prefix))
-        return diagnose_at(reader->load, RULE_URL, yaml_get(node, "prefix"), NULL, e,
-                           "the prefix %s must begin with http:// or https:// and a host",
-                           url_redact(rule->prefix, shown, sizeof shown));
+    if (rule->prefix != NULL && (!url_is_http(rule->prefix) || strpbrk(rule->prefix, "?# \t\r\n") != NULL))
+        return diagnose_at(
+            reader->load, RULE_URL, yaml_get(node, "prefix"), NULL, e,
+            "the prefix %s must begin with http:// or https:// and a host, without \"?\" and \"#\"",
+            url_redact(rule->prefix, shown, sizeof shown));
     const char *colon = rule->header == NULL ? NULL : strchr(rule->header, ':');
     if (rule->header != NULL &&
         (colon == NULL || colon == rule->header || strpbrk(rule->header, "\r\n") != NULL))
@@ -121,21 +121,19 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
 }
 
 /* The first one that says the same counts: a second one is a mistake. */
-static int check_repeated(struct settings_reader *reader, const struct yaml_node *list, size_t at,
+static int check_repeated(struct settings_reader *reader, struct map *seen, const struct yaml_node *rule,
                           const char *key, struct err *e)
 {
     char shown[SHOWN_BYTES];
-    const struct yaml_node *mine = yaml_get(list->items[at], key);
-    for (size_t i = 0; i < at && i < RULES_COMPARED && mine != NULL && mine->kind == YAML_SCALAR; i++) {
-        const struct yaml_node *other = yaml_get(list->items[i], key);
-        if (other == NULL || other->kind != YAML_SCALAR || yaml_is_null(other) ||
-            strcmp(other->text, mine->text) != 0)
-            continue;
-        return diagnose_at(reader->load, RULE_REPEATED_KEY, mine,
-                           "only one of them can hold: remove the other", e,
-                           "\"%s\" has a rule already: in line %d", diagnose_value(mine, shown), other->line);
-    }
-    return 0;
+    const struct yaml_node *mine = yaml_get(rule, key);
+    const struct yaml_node *first;
+    if (settings_earlier(reader, seen, mine, &first, e) < 0)
+        return -1;
+    return first == NULL ? 0
+                         : diagnose_at(reader->load, RULE_REPEATED_KEY, mine,
+                                       "only one of them can hold: remove the other", e,
+                                       "\"%s\" has a rule already: in line %d", diagnose_value(mine, shown),
+                                       first->line);
 }
 
 static int read_source(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
@@ -161,6 +159,7 @@ static int read_source(struct settings_reader *reader, const struct yaml_node *n
 
 int settings_read_sources(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
+    struct map seen = {.count = 0};
     if (value->kind != YAML_SEQUENCE)
         return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,
                            "\"sources\" must be a list, not %s", yaml_kind_text(value));
@@ -169,7 +168,8 @@ int settings_read_sources(struct settings_reader *reader, const struct yaml_node
     if (reader->settings->sources == NULL)
         return -1;
     for (size_t i = 0; i < value->count; i++)
-        if (check_repeated(reader, value, i, "prefix", e) < 0 || read_source(reader, value->items[i], e) < 0)
+        if (check_repeated(reader, &seen, value->items[i], "prefix", e) < 0 ||
+            read_source(reader, value->items[i], e) < 0)
             return -1;
     return 0;
 }
@@ -206,6 +206,7 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
 
 int settings_read_guards(struct settings_reader *reader, const struct yaml_node *value, struct err *e)
 {
+    struct map seen = {.count = 0};
     if (value->kind != YAML_SEQUENCE)
         return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,
                            "\"guards\" must be a list, not %s", yaml_kind_text(value));
@@ -213,7 +214,7 @@ int settings_read_guards(struct settings_reader *reader, const struct yaml_node 
     if (guards == NULL)
         return -1;
     for (size_t i = 0; i < value->count; i++)
-        if (check_repeated(reader, value, i, "team", e) < 0 ||
+        if (check_repeated(reader, &seen, value->items[i], "team", e) < 0 ||
             read_guard(reader, value->items[i], &guards[i], e) < 0)
             return -1;
     reader->settings->guards = guards;

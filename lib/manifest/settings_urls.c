@@ -62,21 +62,6 @@ static int read_urls(struct settings_reader *reader, const struct yaml_node *val
     return 0;
 }
 
-/* There may be many of them. */
-static int earlier_key(struct settings_reader *reader, struct map *keys, const struct yaml_node *key,
-                       const struct yaml_node **first, struct err *e)
-{
-    if (key->kind != YAML_SCALAR)
-        return 0;
-    struct map_slot *slot = map_slot(keys, reader->load->arena, key->text, e);
-    if (slot == NULL)
-        return -1;
-    *first = slot->value;
-    if (slot->value == NULL)
-        slot->value = key;
-    return 0;
-}
-
 /* The pairs of the mapping that hold no mistake. */
 static int read_rules(struct settings_reader *reader, const struct yaml_node *value, const char *name,
                       bool are_prefixes, struct url_rule **out, size_t *count, struct err *e)
@@ -93,7 +78,7 @@ static int read_rules(struct settings_reader *reader, const struct yaml_node *va
         const struct yaml_node *first = NULL;
         struct url_rule rule = {.node = key};
         size_t errors = reader->load->error_count;
-        if (earlier_key(reader, &keys, key, &first, e) < 0 ||
+        if (settings_earlier(reader, &keys, key, &first, e) < 0 ||
             (first != NULL && settings_second_time(reader, key, first, e) < 0) ||
             settings_read_text(reader, key, name, false, &rule.key, e) < 0 ||
             (rule.key != NULL && are_prefixes && check_url(reader, key, rule.key, true, e) < 0) ||

@@ -254,6 +254,8 @@ int settings_set(struct settings *settings, const struct setting *setting, const
     case SETTING_LIST:
         if (text_equal(setting->value_name, "URL") && check_prefix(text, where, e) < 0)
             return -1;
+        if (((const struct string_list *)field)->count == SETTINGS_LIST_MOST)
+            return err_set(e, ERR_CONFIG, "%s: a list has at most %d items", where, SETTINGS_LIST_MOST);
         return append_to_list(field, text, arena, e);
     case SETTING_SWITCH:
     case SETTING_STRATEGY:

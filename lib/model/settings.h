@@ -87,7 +87,7 @@ struct setting_origin {
     int line;                  /* in tender.yml */
     const struct place *items; /* of a list there: where each item stands; else NULL */
 };
-enum { SETTINGS_MOST = 128 };
+enum { SETTINGS_MOST = 128, SETTINGS_LIST_MOST = 2000 /* items of one list */ };
 
 struct settings {
     /* the server */

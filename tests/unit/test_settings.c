@@ -118,6 +118,21 @@ static void test_text_comes_back(void **state)
     assert_string_equal(settings_text(&settings, factor, text, sizeof text), "1.2345678");
 }
 
+static void test_long_list(void **state)
+{
+    (void)state;
+    struct err e;
+    struct settings settings;
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(64 * 1024 * 1024);
+    err_init(&e);
+    assert_int_equal(settings_init(&settings, &e), 0);
+    for (int i = 0; i < SETTINGS_LIST_MOST; i++)
+        assert_int_equal(settings_set(&settings, settings_find("team"), "A", "--team", arena, &e), 0);
+    assert_int_equal(settings_set(&settings, settings_find("team"), "A", "--team", arena, &e), -1);
+    assert_string_equal(e.text, "--team: a list has at most 2000 items");
+    assert_int_equal(settings.teams.count, SETTINGS_LIST_MOST);
+}
+
 static void test_values(void **state)
 {
     (void)state;
@@ -466,12 +481,13 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_names),     cmocka_unit_test(test_table_texts),
-        cmocka_unit_test(test_defaults),        cmocka_unit_test(test_text_comes_back),
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_words),
-        cmocka_unit_test(test_lists),           cmocka_unit_test(test_find),
-        cmocka_unit_test(test_source_for),      cmocka_unit_test(test_mirrors),
-        cmocka_unit_test(test_allowed_sources), cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_table_names),    cmocka_unit_test(test_table_texts),
+        cmocka_unit_test(test_defaults),       cmocka_unit_test(test_text_comes_back),
+        cmocka_unit_test(test_long_list),      cmocka_unit_test(test_values),
+        cmocka_unit_test(test_words),          cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_find),           cmocka_unit_test(test_source_for),
+        cmocka_unit_test(test_mirrors),        cmocka_unit_test(test_allowed_sources),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }
