@@ -94,6 +94,12 @@ int diagnose_twice(struct load *load, const struct yaml_node *key, const struct 
                        "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown), first->line);
 }
 
+int diagnose_tag(struct load *load, const struct yaml_node *node, struct err *e)
+{
+    return diagnose_at(load, RULE_TAG, node, "remove it; a text that begins with \"!\" is put in quotes", e,
+                       "a YAML tag (\"!…\") that has no meaning here");
+}
+
 int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e)
 {
     return diagnose_at(load, RULE_MERGE_KEY, key, NULL, e,

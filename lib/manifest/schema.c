@@ -359,6 +359,10 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
     out->item.place = yaml_use_place(node);
     out->item.origin = out->item.place;
     out->item.package_file = "";
+    if (node->is_tagged) {
+        out->has_errors = true;
+        return diagnose_tag(load, node, e);
+    }
     if (node->kind != YAML_MAPPING) {
         out->has_errors = true;
         return diagnose_at(load, RULE_TYPE, node, text_entry_advice(node, context), e,

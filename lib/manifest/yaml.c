@@ -74,15 +74,27 @@ static int count_nodes(struct reader *reader, size_t more, struct err *e)
     return 0;
 }
 
+/* The types of YAML itself say nothing: a type comes from the field. */
+static bool is_foreign(const yaml_char_t *tag)
+{
+    static const char *const own[] = {YAML_STR_TAG,  YAML_INT_TAG, YAML_FLOAT_TAG, YAML_BOOL_TAG,
+                                      YAML_NULL_TAG, YAML_SEQ_TAG, YAML_MAP_TAG,   "!"};
+    for (size_t i = 0; tag != NULL && i < ARRAY_LENGTH(own); i++)
+        if (strcmp((const char *)tag, own[i]) == 0)
+            return false;
+    return tag != NULL;
+}
+
 /* `text_bytes` more lie behind the node. */
-static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, size_t text_bytes,
-                                  struct err *e)
+static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, const yaml_char_t *tag,
+                                  size_t text_bytes, struct err *e)
 {
     if (count_nodes(reader, 1, e) < 0)
         return NULL;
     struct yaml_node *node = arena_alloc(reader->arena, sizeof *node + text_bytes, e);
     if (node != NULL)
         *node = (struct yaml_node){.kind = kind,
+                                   .is_tagged = is_foreign(tag),
                                    .line = (int)reader->event.start_mark.line + 1,
                                    .column = (int)reader->event.start_mark.column + 1,
                                    .file = reader->file,
@@ -145,7 +157,7 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     const yaml_event_t *event = &reader->event;
     yaml_scalar_style_t style = event->data.scalar.style;
     size_t length = event->data.scalar.length;
-    struct yaml_node *node = node_new(reader, YAML_SCALAR, length + 1, e);
+    struct yaml_node *node = node_new(reader, YAML_SCALAR, event->data.scalar.tag, length + 1, e);
     if (node == NULL || open_anchor(reader, event->data.scalar.anchor, node, &anchor, e) < 0)
         return -1;
     close_anchor(reader, anchor);
@@ -194,7 +206,7 @@ static int read_sequence(struct reader *reader, int depth, struct yaml_node **ou
 {
     size_t anchor;
     size_t first = reader->open_count;
-    struct yaml_node *node = node_new(reader, YAML_SEQUENCE, 0, e);
+    struct yaml_node *node = node_new(reader, YAML_SEQUENCE, reader->event.data.sequence_start.tag, 0, e);
     if (node == NULL || open_anchor(reader, reader->event.data.sequence_start.anchor, node, &anchor, e) < 0)
         return -1;
     for (;;) {
@@ -306,7 +318,7 @@ static int read_mapping(struct reader *reader, int depth, struct yaml_node **out
     size_t anchor;
     size_t first = reader->open_count;
     const struct yaml_node *merged = NULL;
-    struct yaml_node *node = node_new(reader, YAML_MAPPING, 0, e);
+    struct yaml_node *node = node_new(reader, YAML_MAPPING, reader->event.data.mapping_start.tag, 0, e);
     if (node == NULL || open_anchor(reader, reader->event.data.mapping_start.anchor, node, &anchor, e) < 0)
         return -1;
     for (;;) {

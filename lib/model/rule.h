@@ -8,6 +8,7 @@ enum diagnostic_severity { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
 enum rule {
     /* the document and its keys */
     RULE_YAML,
+    RULE_TAG,
     RULE_UNKNOWN_KEY,
     RULE_MISPLACED_KEY,
     RULE_REPEATED_KEY,

@@ -221,6 +221,39 @@ static void test_alias_places(void **state)
     done(&parsed);
 }
 
+/* A type that YAML knows says nothing, any other tag is kept in mind. */
+static void test_tags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_tagged;
+    } cases[] = {{"a: b\n", false},
+                 {"a: !!str b\n", false},
+                 {"a: ! b\n", false},
+                 {"a: !!int 1\n", false},
+                 {"a: !!map {}\n", false},
+                 {"a: !!seq []\n", false},
+                 {"a: !!null\n", false},
+                 {"a: !!bool x\n", false},
+                 {"a: '!x'\n", false},
+                 {"a: !x b\n", true},
+                 {"a: !x\n", true},
+                 {"a: !x {b: c}\n", true},
+                 {"a: !x [b]\n", true},
+                 {"a: !!binary aGk=\n", true},
+                 {"a: !<tag:example.com,2000:x> b\n", true},
+                 {"a: &b !x c\nd: *b\n", true}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct parsed parsed = parse(cases[i].text);
+        assert_int_equal(parsed.result, 0);
+        const struct yaml_node *last = parsed.root->pairs[parsed.root->count - 1].value;
+        if (last->is_tagged != cases[i].is_tagged)
+            fail_msg("%s: %d", cases[i].text, last->is_tagged);
+        done(&parsed);
+    }
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -348,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_anchors_and_merges),
         cmocka_unit_test(test_alias_places),
+        cmocka_unit_test(test_tags),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small_arena),
     };
