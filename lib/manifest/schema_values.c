@@ -129,7 +129,8 @@ static const char *url_advice(const char *url)
         return "Tender reads packages from web servers, not from the repository";
     if (colon == NULL)
         return strncmp(url, "http", 4) == 0 ? "a URL begins with https:// or http://"
-                                            : "write https:// before the host";
+               : strchr(url, '.') != NULL   ? "write https:// before the host"
+                                            : NULL;
     if ((size_t)(colon - url) >= sizeof scheme)
         return NULL;
     memcpy(scheme, url, (size_t)(colon - url));
