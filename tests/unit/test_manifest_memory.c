@@ -231,13 +231,84 @@ static void test_complaining_without_memory(void **state)
     print_message("%zu sizes were too small; %ld allocations failed in turn\n", failures, total);
 }
 
+/* The same for tender.yml and what hangs on it. */
+static const char faulty_settings[] =
+    "== tender.yml\nfiles: [teams/*.yml, other/*.yml, teams, /x.yml]\nteams: [A, Bb*, Aa]\nexclude_teams: "
+    "['C*']\n"
+    "allowed_sources: [https://p.example.com/, ftp://x]\nretry: {attempts: 3}\nretry_max: 1 "
+    "parsec\nprune_teams: [~]\n"
+    "sources:\n  - {prefix: https://p.example.com/, header: x}\n  - {prefix: https://p.example.com/, colour: "
+    "red}\n"
+    "  - {prefix: \"\"}\n  - prefix: $NOT_SET\nmirrors:\n  https://p.example.com/: [https://m.example.com/, "
+    "1]\n"
+    "backup_urls:\n  lib/p.yml: https://b.example.com/p\n  lib/two.yml: https://b.example.com/p\n"
+    "  lib/q.yml: https://b.example.com/p\n  https://p.example.com/x: https://b.example.com/x\n  ../x: y\n  "
+    "a: [b]\n"
+    "guards:\n  - team: Aaa\n    prune: true\n  - {team: Aaa}\n  - x\n"
+    "== tender.yaml\nprune: true\n== part/tender.yml\nprune: true\n== part/teams/x.yml\nname: X\n"
+    "== teams/a.yml\nname: A\nsoftware:\n  packages:\n    - path: ../lib/two.yml\n"
+    "== teams/c.yml\nname: C\n== lib/two.yml\n- url: https://p.example.com/1\n- url: "
+    "https://p.example.com/2\n"
+    "== lib/p.yml\nurl: https://p.example.com/3\n";
+
+static int load_faulty_settings(size_t size, size_t *diagnostics, struct err *e)
+{
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(size);
+    struct archive archive;
+    struct settings settings;
+    struct desired desired = {.team_count = 0};
+    if (arena == NULL || settings_init(&settings, e) < 0)
+        return err_set(e, ERR_MEMORY, "out of memory");
+    archive_read(&archive, faulty_settings, sizeof faulty_settings - 1);
+    const struct manifest_source source = archive_source(&archive);
+    struct manifest_options manifest = {
+        .subdir = "", .max_document_bytes = 1024 * 1024, .variable = variable, .settings = &settings};
+    if (manifest_load_settings(&source, &manifest, none_is_set, NULL, &settings, arena, &desired, e) < 0)
+        return -1;
+    manifest.files = settings.files;
+    manifest.teams = settings.teams;
+    manifest.exclude_teams = settings.exclude_teams;
+    settings.selection_in_doubt = false; /* the other half of the complaints */
+    if (manifest_load(&source, &manifest, arena, &desired, e) < 0)
+        return -1;
+    *diagnostics = desired.diagnostic_count;
+    return 0;
+}
+
+static void test_settings_without_memory(void **state)
+{
+    (void)state;
+    struct err e;
+    size_t diagnostics = 0;
+    size_t failures = 0;
+    for (size_t size = 16;; size += 16, failures++) {
+        err_init(&e);
+        if (load_faulty_settings(size, &diagnostics, &e) == 0)
+            break;
+        assert_int_equal(e.class, ERR_MEMORY);
+    }
+    assert_true(failures > 500);
+    assert_true(diagnostics > 25);
+    failing_alloc_start(0, false);
+    assert_int_equal(load_faulty_settings(1 << 24, &diagnostics, &e), 0);
+    long total = failing_alloc_stop();
+    for (long nth = 1; nth <= total; nth++) {
+        err_init(&e);
+        failing_alloc_start(nth, false);
+        int result = load_faulty_settings(1 << 24, &diagnostics, &e);
+        failing_alloc_stop();
+        if (result != -1 || e.class != ERR_MEMORY)
+            fail_msg("allocation %ld: %d, %s: %s", nth, result, err_class_name(e.class), e.text);
+    }
+    print_message("%zu sizes were too small; %ld allocations failed in turn\n", failures, total);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example_is_sound),
-        cmocka_unit_test(test_each_allocation_fails),
-        cmocka_unit_test(test_arena_is_too_small),
-        cmocka_unit_test(test_complaining_without_memory),
+        cmocka_unit_test(test_example_is_sound),        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_arena_is_too_small),      cmocka_unit_test(test_complaining_without_memory),
+        cmocka_unit_test(test_settings_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
