@@ -105,10 +105,12 @@ static enum revision_result find_name(git_repository *repository, const char *na
 {
     static const char remote[] = "origin/";
     enum revision_result result = find_id(repository, name, out);
-    if (result == REVISION_UNKNOWN && text_starts_with(name, "refs/"))
+    if (result == REVISION_UNKNOWN && (text_starts_with(name, "refs/") || text_ends_with(name, "_HEAD")))
         result = find_reference(repository, "", name, out);
     if (result == REVISION_UNKNOWN)
         result = find_branch_or_tag(repository, name, out);
+    if (result == REVISION_UNKNOWN) /* "heads/main", "tags/v1" */
+        result = find_reference(repository, "refs/", name, out);
     if (result == REVISION_UNKNOWN)
         result = find_reference(repository, "refs/remotes/origin/", name, out);
     if (result == REVISION_UNKNOWN)
