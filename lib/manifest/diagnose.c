@@ -150,7 +150,7 @@ int diagnose_finish(struct load *load, struct desired *out, struct err *e)
         ordered[i] = (struct ordered){.diagnostic = out->diagnostics[i], .found = i};
     for (size_t i = 0; i < load->finding_count; i++) {
         struct finding *finding = &load->findings[i];
-        if (trail_text(load, finding, &finding->diagnostic.trail, e) < 0)
+        if (trail_finish(load, finding, e) < 0)
             return -1;
         ordered[before + i] = (struct ordered){.diagnostic = finding->diagnostic, .found = before + i};
         errors += finding->diagnostic.severity == DIAGNOSTIC_ERROR;

@@ -169,9 +169,8 @@ int reference_text(struct load *load, const char *path, enum text_use use, const
 int trail_add(struct load *load, const char *key, struct place from, struct err *e) MUST_CHECK;
 /* The finding that was told last is about the file of `key`, which the place names. */
 int trail_about(struct load *load, const char *key, struct place from, struct err *e) MUST_CHECK;
-/* The chain of files that led to a finding, and who else is concerned; *out is NULL if there is no more to
- * say than the place does. */
-int trail_text(struct load *load, const struct finding *finding, const char **out, struct err *e) MUST_CHECK;
+/* Fills the finding's `trail` and `related`: the chain of files that led to it, and who else is concerned. */
+int trail_finish(struct load *load, struct finding *finding, struct err *e) MUST_CHECK;
 
 /* --- variables.c */
 

@@ -15,6 +15,7 @@ enum {
 struct users {
     struct place *places;
     size_t count, capacity;
+    const char *text; /* for all findings in the file; NULL: not made yet */
 };
 
 /* The list of a key, made where there is none yet; NULL when out of memory. */
@@ -122,10 +123,16 @@ static int add_chain(const struct load *load, const char *key, int depth, struct
     return steps + 1;
 }
 
+/* What trail_add had of the file that the finding is in or about; NULL if it is about none. */
+static const char *key_of(const struct finding *finding)
+{
+    return finding->about != NULL ? finding->about : finding->diagnostic.place.file;
+}
+
 static void add_users(const struct load *load, const struct finding *finding, struct text *out)
 {
     struct text chain = {.used = 0};
-    const char *key = finding->about != NULL ? finding->about : finding->diagnostic.place.file;
+    const char *key = key_of(finding);
     const struct users *users = key == NULL ? NULL : users_of(load, key);
     if (users == NULL)
         return;
@@ -162,14 +169,39 @@ static void add_sharers(const struct finding *finding, struct text *out)
         add(out, " and %zu more", finding->sharer_count - shown);
 }
 
-int trail_text(struct load *load, const struct finding *finding, const char **out, struct err *e)
+/* What is to be said of the files, made once for all findings in one; NULL when out of memory. */
+static const char *users_text(struct load *load, const struct finding *finding, struct err *e)
 {
+    const char *key = key_of(finding);
+    struct users *const *known = key == NULL ? NULL : map_get(&load->users, key);
+    if (known == NULL)
+        return "";
+    struct users *users = *known;
+    if (users->text != NULL)
+        return users->text;
     struct text text = {.used = 0};
-    *out = NULL;
     add_users(load, finding, &text);
-    add_sharers(finding, &text);
-    if (text.used == 0)
-        return 0;
-    *out = arena_strdup(load->arena, text.bytes, e);
-    return *out == NULL ? -1 : 0;
+    users->text = arena_strdup(load->arena, text.bytes, e);
+    return users->text;
+}
+
+int trail_finish(struct load *load, struct finding *finding, struct err *e)
+{
+    struct diagnostic *diagnostic = &finding->diagnostic;
+    const struct users *users = key_of(finding) == NULL ? NULL : users_of(load, key_of(finding));
+    diagnostic->related = users == NULL ? NULL : users->places;
+    diagnostic->related_count = users == NULL ? 0 : users->count;
+    diagnostic->trail = users_text(load, finding, e);
+    if (diagnostic->trail == NULL)
+        return -1;
+    if (finding->sharer_count > 0) {
+        struct text text = {.used = 0};
+        add(&text, "%s", diagnostic->trail);
+        add_sharers(finding, &text);
+        diagnostic->trail = arena_strdup(load->arena, text.bytes, e);
+        if (diagnostic->trail == NULL)
+            return -1;
+    }
+    diagnostic->trail = diagnostic->trail[0] == '\0' ? NULL : diagnostic->trail;
+    return 0;
 }

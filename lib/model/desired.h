@@ -30,8 +30,10 @@ struct diagnostic {
     enum rule rule;
     enum diagnostic_severity severity; /* the rule's */
     struct place place;
-    const char *text;    /* what and why, in one sentence or two */
-    const char *trail;   /* the files that led there, and who else is concerned; NULL: the place says it */
+    const char *text;  /* what and why, in one sentence or two */
+    const char *trail; /* the files that led there, and who else is concerned; NULL: the place says it */
+    const struct place *related; /* all places that name the file; `trail` lists the first ones only */
+    size_t related_count;
     const char *advice;  /* what to do next; NULL if the text says it */
     const char *excerpt; /* the source line, what is secret in it hidden; NULL if there is none */
     int caret;           /* the character of the excerpt that the place's column is, from 1 */

@@ -71,6 +71,18 @@ void json_add(json_t *array, json_t *value, bool *failed)
         *failed = true;
 }
 
+static json_t *related_values(const struct diagnostic *diagnostic, bool *failed)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < diagnostic->related_count && i < RELATED_MOST; i++) {
+        json_t *value = json_object();
+        json_put(value, "file", json_text(diagnostic->related[i].file), failed);
+        json_put(value, "line", json_integer(diagnostic->related[i].line), failed);
+        json_add(array, value, failed);
+    }
+    return array;
+}
+
 static json_t *diagnostic_value(const struct diagnostic *diagnostic, bool *failed)
 {
     json_t *value = json_object();
@@ -82,6 +94,7 @@ static json_t *diagnostic_value(const struct diagnostic *diagnostic, bool *faile
     json_put(value, "column", json_integer(diagnostic->place.column), failed);
     json_put(value, "text", json_text(diagnostic->text), failed);
     json_put(value, "trail", json_text(diagnostic->trail), failed);
+    json_put(value, "related", related_values(diagnostic, failed), failed);
     json_put(value, "advice", json_text(diagnostic->advice), failed);
     json_put(value, "excerpt", json_text(diagnostic->excerpt), failed);
     return value;

@@ -74,6 +74,8 @@ int sarif_diagnostics(const struct desired *desired, const struct report_style *
 int gitlab_diagnostics(const struct desired *desired, const struct report_style *style, struct buf *out,
                        struct err *e);
 
+/* Of a finding's `related` in a document: more say nothing. */
+enum { RELATED_MOST = 1000 };
 /* message.c: the text, then trail and advice, if any, each between `before` and `after`. malloc'ed; NULL when
  * out of memory. */
 char *finding_message(const struct diagnostic *diagnostic, const char *before, const char *after) MUST_CHECK;

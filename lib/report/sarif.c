@@ -56,21 +56,40 @@ static json_t *region_of(const struct diagnostic *diagnostic, bool *failed)
     return region;
 }
 
-static json_t *locations_of(const struct diagnostic *diagnostic, bool *failed)
+/* `region` is taken over; NULL: the file as a whole. */
+static json_t *location_of(const struct place *place, json_t *region, bool *failed)
 {
-    json_t *locations = json_array();
-    if (diagnostic->place.file == NULL)
-        return locations;
     json_t *artifact = json_object();
     json_t *physical = json_object();
     json_t *location = json_object();
-    json_put(artifact, "uri", uri_of(diagnostic->place.file), failed);
+    json_put(artifact, "uri", uri_of(place->file), failed);
     json_put(artifact, "uriBaseId", json_string("%SRCROOT%"), failed);
     json_put(physical, "artifactLocation", artifact, failed);
-    if (diagnostic->place.line > 0)
-        json_put(physical, "region", region_of(diagnostic, failed), failed);
+    if (region != NULL)
+        json_put(physical, "region", region, failed);
     json_put(location, "physicalLocation", physical, failed);
-    json_add(locations, location, failed);
+    return location;
+}
+
+static json_t *locations_of(const struct diagnostic *diagnostic, bool *failed)
+{
+    json_t *locations = json_array();
+    const struct place *place = &diagnostic->place;
+    if (place->file != NULL)
+        json_add(locations,
+                 location_of(place, place->line > 0 ? region_of(diagnostic, failed) : NULL, failed), failed);
+    return locations;
+}
+
+/* Who names the file. */
+static json_t *related_of(const struct diagnostic *diagnostic, bool *failed)
+{
+    json_t *locations = json_array();
+    for (size_t i = 0; i < diagnostic->related_count && i < RELATED_MOST; i++) {
+        json_t *region = json_object();
+        json_put(region, "startLine", json_integer(diagnostic->related[i].line), failed);
+        json_add(locations, location_of(&diagnostic->related[i], region, failed), failed);
+    }
     return locations;
 }
 
@@ -89,6 +108,8 @@ static json_t *result_of(const struct diagnostic *diagnostic, const char *finger
     json_put(result, "level", json_string(level_of(diagnostic->severity)), failed);
     json_put(result, "message", message_of(diagnostic, failed), failed);
     json_put(result, "locations", locations_of(diagnostic, failed), failed);
+    if (diagnostic->related_count > 0)
+        json_put(result, "relatedLocations", related_of(diagnostic, failed), failed);
     json_put(result, "partialFingerprints", partial, failed);
     return result;
 }

@@ -24,12 +24,16 @@ static void *counted_malloc(size_t size)
     return malloc(size);
 }
 
+static const struct place related[] = {{.file = "teams/b b.yml", .line = 4},
+                                       {.file = "teams/c.yml", .line = 9}};
 static struct diagnostic some[] = {
     {.rule = RULE_EMPTY_LABELS,
      .severity = DIAGNOSTIC_WARNING,
      .place = {.file = "teams/a.yml", .line = 3, .column = 5},
      .text = "100 % odd: a, b\r\nand more",
      .trail = "used by b, c",
+     .related = related,
+     .related_count = ARRAY_LENGTH(related),
      .advice = "mend it"},
     {.rule = RULE_URL,
      .severity = DIAGNOSTIC_ERROR,
@@ -158,6 +162,11 @@ static void test_sarif(void **state)
         assert_int_equal(strlen(json_string_value(json_object_get(partial, "tender/v1"))), 64);
     }
     assert_string_equal(text_at(results, "0/level"), "warning");
+    assert_string_equal(text_at(results, "0/relatedLocations/0/physicalLocation/artifactLocation/uri"),
+                        "teams/b%20b.yml");
+    assert_int_equal(
+        json_integer_value(at(results, "0/relatedLocations/1/physicalLocation/region/startLine")), 9);
+    assert_null(json_object_get(at(results, "1"), "relatedLocations"));
     assert_string_equal(text_at(results, "0/message/text"),
                         "100 % odd: a, b\r\nand more\nused by b, c\nmend it");
     assert_int_equal(json_integer_value(at(results, "0/locations/0/physicalLocation/region/startColumn")), 5);
