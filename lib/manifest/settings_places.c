@@ -68,7 +68,7 @@ int settings_check_places(struct settings_reader *reader, bool is_there, struct 
             check_folder(reader, entry->name, is_there, e) < 0)
             return -1;
     }
-    const char *reason;
+    const char *reason = NULL;
     const char *base = text_is_empty(subdir) ? NULL : reference_resolve(reader->load, "", subdir, &reason, e);
     if (base != NULL)
         return check_folder(reader, base, is_there, e);

@@ -68,11 +68,14 @@ static int read_rule_pair(struct settings_reader *reader, const struct yaml_node
     const struct yaml_node *first = settings_earlier_key(mapping, at);
     if (first != NULL)
         return settings_second_time(reader, key, first, e);
-    for (size_t i = 0; i < rules->text_count; i++)
-        if (strcmp(rules->texts[i].key, key->text) == 0)
-            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the caller gives text_count targets */
-            return yaml_is_null(value) ? 0
-                                       : settings_read_text(reader, value, key->text, i > 0, targets[i], e);
+    for (size_t i = 0; i < rules->text_count; i++) {
+        if (strcmp(rules->texts[i].key, key->text) != 0)
+            continue;
+        if (yaml_is_null(value))
+            return 0;
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the caller gives text_count targets */
+        return settings_read_text(reader, value, key->text, i > 0, targets[i], e);
+    }
     const struct setting *setting = settings_find_key(key->text);
     if (setting == NULL || !setting->in_file || !rules->takes(setting))
         return settings_unknown_key(reader, key, rules, e);

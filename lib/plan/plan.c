@@ -44,9 +44,11 @@ struct held_set {
 static void hold(struct held_set *set, const struct held_digest *item)
 {
     size_t at = (size_t)(item->head * 0x9E3779B97F4A7C15u >> 32) & set->mask;
-    for (; set->slots[at] != 0; at = (at + 1) & set->mask)
-        if (compare_held(&set->items[set->slots[at] - 1], item) == 0)
+    for (; set->slots[at] != 0; at = (at + 1) & set->mask) {
+        const struct held_digest *other = &set->items[set->slots[at] - 1];
+        if (other->head == item->head && text_equal(other->sha256, item->sha256))
             return;
+    }
     set->items[set->count] = *item;
     set->slots[at] = (uint32_t)++set->count;
 }
