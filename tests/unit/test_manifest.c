@@ -568,6 +568,53 @@ static void test_linear_time(void **state)
     assert_true(large < 40 * small + 1); /* linear: 10; quadratic: 100 */
 }
 
+/* The text counts those that it does not list; `related` has all. Every finding in the file has the same. */
+static void test_everybody_is_related(void **state)
+{
+    (void)state;
+    enum { TEAMS = 30 };
+    char text[TEAMS * 128];
+    size_t used = (size_t)snprintf(text, sizeof text, "== lib/a.yml\ncolour: red\nsize: 1\n");
+    for (int i = 0; i < TEAMS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "== teams/%02d.yml\nname: T%d\nsoftware:\n  packages:\n    - path: "
+                                 "../lib/a.yml\n",
+                                 i, i);
+    struct loaded loaded = load_with(text, (struct manifest_options){.subdir = ""});
+    assert_int_equal(loaded.desired.diagnostic_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct diagnostic *found = &loaded.desired.diagnostics[i];
+        assert_true(text_starts_with(found->trail, "used by teams/00.yml:4, teams/01.yml:4, "));
+        assert_true(text_ends_with(found->trail, ", teams/19.yml:4 and 10 more"));
+        assert_int_equal(found->related_count, TEAMS);
+        for (int k = 0; k < TEAMS; k++)
+            assert_int_equal(atoi(found->related[k].file + strlen("teams/")), k);
+    }
+    done(&loaded);
+}
+
+/* A hundred thousand aliases of one faulty entry: one finding, told quickly. */
+static void test_many_aliases(void **state)
+{
+    (void)state;
+    enum { ALIASES = 100000 };
+    static const char head[] =
+        "== teams/a.yml\nname: A\nsoftware:\n  fleet_maintained_apps:\n    - &a {colour: red}\n";
+    static const char line[] = "    - *a\n";
+    char *text = malloc(sizeof head + ALIASES * strlen(line));
+    assert_non_null(text);
+    char *end = stpcpy(text, head);
+    for (int i = 0; i < ALIASES; i++)
+        end = stpcpy(end, line);
+    clock_t start = clock();
+    struct loaded loaded = load_with(text, (struct manifest_options){.subdir = ""});
+    assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+    assert_int_equal(loaded.desired.diagnostic_count, 1);
+    assert_true(text_ends_with(loaded.desired.diagnostics[0].trail, "and 99980 more"));
+    done(&loaded);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +637,8 @@ int main(void)
         cmocka_unit_test(test_backups),
         cmocka_unit_test(test_guards),
         cmocka_unit_test(test_linear_time),
+        cmocka_unit_test(test_everybody_is_related),
+        cmocka_unit_test(test_many_aliases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
