@@ -280,6 +280,7 @@ static int check_default_files(struct load *load, const struct finder *finder, s
 static int open_teams(struct load *load, const struct finder *finder, struct team_source *sources,
                       struct err *e)
 {
+    bool are_known = load->error_count == 0; /* all files that are wanted were found */
     for (size_t i = 0; i < finder->count; i++) {
         size_t findings = load->finding_count;
         size_t errors = load->error_count;
@@ -287,13 +288,14 @@ static int open_teams(struct load *load, const struct finder *finder, struct tea
             return -1;
         if (sources[i].is_organisation && team_file_check_organisation(load, sources[i].root, e) < 0)
             return -1;
+        are_known = are_known && (sources[i].name != NULL || sources[i].is_organisation);
         if (selection_takes(load, &sources[i]))
             continue;
         sources[i].is_left_out = true;
         load->finding_count = findings;
         load->error_count = errors;
     }
-    if (selection_check(load, sources, finder->count, e) < 0)
+    if (selection_check(load, sources, finder->count, are_known, e) < 0)
         return -1;
     return check_team_names(load, sources, finder->count, e);
 }

@@ -199,8 +199,9 @@ bool settings_name_teams(const struct load *load);
 struct team_source;
 /* By its name, and by --changed-since. */
 bool selection_takes(const struct load *load, const struct team_source *source);
-/* Patterns and guards that are for no team. */
-int selection_check(struct load *load, const struct team_source *sources, size_t count,
+/* Patterns and guards that are for no team. `are_known`: there is no team but these, as far as files and
+ * names could be read. */
+int selection_check(struct load *load, const struct team_source *sources, size_t count, bool are_known,
                     struct err *e) MUST_CHECK;
 /* A file that what is being read refers to, whether it is there or not. */
 int selection_record(struct load *load, const char *path, struct err *e) MUST_CHECK;

@@ -47,7 +47,7 @@ static int nearest_team(struct load *load, const char *pattern, const struct tea
 
 /* A misspelt pattern would read as success. */
 static int check_patterns(struct load *load, const struct string_list *patterns, const char *setting,
-                          const struct team_source *sources, size_t count, struct err *e)
+                          const struct team_source *sources, size_t count, bool are_known, struct err *e)
 {
     const struct string_list *excluded = &load->options->exclude_teams;
     for (size_t i = 0; patterns->is_set && i < patterns->count; i++) {
@@ -62,10 +62,13 @@ static int check_patterns(struct load *load, const struct string_list *patterns,
         }
         if (left > 0)
             continue;
+        if (matches == 0 && nearest_team(load, pattern, sources, count, &advice, e) < 0)
+            return -1;
+        if (matches == 0 && advice == NULL && !are_known)
+            continue; /* it may be for a team that is not known */
         struct place place = settings_item_place(load, patterns, setting, i);
         struct yaml_file *file = NULL;
         if ((place.line > 0 && settings_reopen(load, &file, e) < 0) ||
-            (matches == 0 && nearest_team(load, pattern, sources, count, &advice, e) < 0) ||
             diagnose(load, RULE_TEAM_PATTERN, file, place, advice, e,
                      matches == 0 ? "no team's name matches \"%s\""
                                   : "exclude_teams leaves out all of \"%s\"",
@@ -108,16 +111,18 @@ static int check_any(struct load *load, const struct team_source *sources, size_
                      : diagnose(load, RULE_NO_TEAMS, NULL, (struct place){.file = NULL}, NULL, e, "%s", text);
 }
 
-int selection_check(struct load *load, const struct team_source *sources, size_t count, struct err *e)
+int selection_check(struct load *load, const struct team_source *sources, size_t count, bool are_known,
+                    struct err *e)
 {
     const struct manifest_options *options = load->options;
     const struct settings *settings = options->settings;
     if (settings != NULL && settings->selection_in_doubt)
         return 0;
-    if (check_patterns(load, &options->teams, "team", sources, count, e) < 0 ||
-        check_patterns(load, &options->exclude_teams, "exclude-team", sources, count, e) < 0)
+    if (check_patterns(load, &options->teams, "team", sources, count, are_known, e) < 0 ||
+        check_patterns(load, &options->exclude_teams, "exclude-team", sources, count, are_known, e) < 0)
         return -1;
-    if (settings != NULL && settings_name_files(load) && check_guards(load, sources, count, e) < 0)
+    if (settings != NULL && are_known && settings_name_files(load) &&
+        check_guards(load, sources, count, e) < 0)
         return -1;
     return check_any(load, sources, count, e);
 }

@@ -2,6 +2,7 @@
  * settings' table; the rules for single sources and teams are read behind them (settings_rules.c). */
 #include "manifest/settings_file.h"
 #include "base/text.h"
+#include "manifest/names.h"
 #include "manifest/schema.h"
 #include <stdio.h>
 #include <string.h>
@@ -318,6 +319,30 @@ static int open_file(struct settings_reader *reader, const struct yaml_node **ro
                     unreadable.text);
 }
 
+/* Patterns are compared with names as those are kept: trimmed, in the form NFC. */
+static int normalise_list(struct arena *arena, struct string_list *list, struct err *e)
+{
+    const char **items = arena_alloc_array(arena, list->count, sizeof *items, e);
+    if (items == NULL)
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        if (name_normalise(arena, list->items[i], &items[i], e) < 0)
+            return -1;
+        items[i] = items[i] == NULL ? list->items[i] : items[i];
+    }
+    list->items = items;
+    return 0;
+}
+
+static int normalise_patterns(struct settings *settings, struct arena *arena, struct err *e)
+{
+    struct string_list *const lists[] = {&settings->teams, &settings->exclude_teams, &settings->prune_teams};
+    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++)
+        if (lists[i]->count > 0 && normalise_list(arena, lists[i], e) < 0)
+            return -1;
+    return 0;
+}
+
 int manifest_load_settings(const struct manifest_source *source, const struct manifest_options *options,
                            bool (*already_set)(void *context, const char *name), void *already_set_context,
                            struct settings *settings, struct arena *arena, struct desired *out, struct err *e)
@@ -329,7 +354,7 @@ int manifest_load_settings(const struct manifest_source *source, const struct ma
         .load = &load, .already_set = already_set, .context = already_set_context, .settings = &changed};
     const struct yaml_node *root;
     if (open_file(&reader, &root, e) < 0 || (root != NULL && read_root(&reader, root, e) < 0) ||
-        diagnose_finish(&load, &result, e) < 0)
+        normalise_patterns(&changed, arena, e) < 0 || diagnose_finish(&load, &result, e) < 0)
         return -1;
     result.file_count += load.file_count;
     *settings = changed;

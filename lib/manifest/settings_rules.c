@@ -2,6 +2,7 @@
  * pruning may do in single teams. */
 #include "base/text.h"
 #include "base/url.h"
+#include "manifest/names.h"
 #include "manifest/settings_file.h"
 #include <string.h>
 
@@ -196,6 +197,10 @@ static int read_guard(struct settings_reader *reader, const struct yaml_node *no
     const char **const targets[] = {&rule->team};
     if (settings_read_rule(reader, node, &settings_rules_table[RULES_GUARDS], targets, &own, e) < 0)
         return -1;
+    const char *name = NULL;
+    if (rule->team != NULL && name_normalise(reader->load->arena, rule->team, &name, e) < 0)
+        return -1;
+    rule->team = name != NULL ? name : rule->team;
     bool says_prune = own.origins[prune - settings_table].kind == ORIGIN_FILE;
     if (says_prune && !is_given(reader, "prune") && !is_given(reader, "prune-team"))
         rule->prune = own.prune ? TRISTATE_TRUE : TRISTATE_FALSE;

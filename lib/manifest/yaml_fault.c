@@ -342,6 +342,23 @@ static bool begins_directive(const struct yaml_fault *fault)
     return number != SIZE_MAX && line_of(fault->file, number).text[0] == '%';
 }
 
+static size_t first_line(const struct yaml_file *file)
+{
+    for (size_t number = 0;; number++) {
+        const struct line line = line_of(file, number);
+        if (!is_blank(&line) || line.text + line.length >= file->text + file->length)
+            return number;
+    }
+}
+
+/* The first line begins right of the one where the document seems to end. */
+static bool is_outdented(const struct yaml_fault *fault)
+{
+    const struct line first = line_of(fault->file, first_line(fault->file));
+    const struct line line = line_of(fault->file, fault->line);
+    return line.indent < first.indent;
+}
+
 /* What needs a look at the text. */
 static int fail_by_text(const struct yaml_fault *fault, const char *problem, struct err *e)
 {
@@ -374,6 +391,9 @@ static int fail_by_text(const struct yaml_fault *fault, const char *problem, str
         begins_directive(fault))
         return fail(fault, fault->line, fault->column, e,
                     "a line \"---\" must follow the lines that begin with \"%\"");
+    if (strcmp(problem, "did not find expected <document start>") == 0 && is_outdented(fault))
+        return fail(fault, first_line(fault->file), 0, e,
+                    "the first line is indented more than the others: correct the indentation");
     return yaml_fault_by_words(fault, problem, e);
 }
 

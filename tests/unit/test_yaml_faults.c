@@ -91,6 +91,7 @@ static const struct {
     {"a: `b\n", 1, 4, "\"`\" must be quoted"},
     {"a: %b\n", 1, 4, "\"%\" must be quoted"},
     /* a document's end */
+    {"# x\n\n  a: b\nc: d\n", 3, 1, "the first line is indented more than the others"},
     {"a: b\n... c\n", 2, 5, "behind the end of the document"},
     /* what git leaves when a merge isn't finished */
     {"a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> branch\n", 2, 1, "a Git conflict marker"},
