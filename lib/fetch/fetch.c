@@ -13,12 +13,25 @@
 
 enum { LONGEST_STEP_MS = 1000, RETRIES_PER_ROUND = 6, RETRIES_PER_ITEM = 2 };
 
+/* The same URL, or the same pinned bytes from wherever they come. */
 static bool is_same_download(const struct package_request *a, const struct package_request *b)
 {
-    return text_equal(a->url, b->url) && text_equal(a->sha256, b->sha256) && a->probe_only == b->probe_only;
+    return text_equal(a->sha256, b->sha256) && a->probe_only == b->probe_only &&
+           (a->sha256 != NULL || text_equal(a->url, b->url));
 }
 
-/* One download serves all who want the same: it must satisfy the most demanding of them. */
+static void add_url(const struct package_request *into, const char **urls, size_t *count, const char *url)
+{
+    if (text_equal(url, into->url))
+        return;
+    for (size_t i = 0; i < *count; i++)
+        if (text_equal(urls[i], url))
+            return;
+    urls[(*count)++] = url;
+}
+
+/* One download serves all who want the same: it must satisfy the most demanding of them, and any of their
+ * sources will do. */
 static int merge(struct package_request *into, const struct package_request *other, struct arena *arena,
                  struct err *e)
 {
@@ -26,22 +39,18 @@ static int merge(struct package_request *into, const struct package_request *oth
     into->known_bytes_are_held = into->known_bytes_are_held && other->known_bytes_are_held;
     if (into->known == NULL)
         into->known = other->known;
-    size_t most = into->backup_urls.count + other->backup_urls.count;
-    if (other->backup_urls.count == 0 || into->backup_urls.items == other->backup_urls.items)
+    const struct string_list *own = &into->backup_urls, *more = &other->backup_urls;
+    if (text_equal(into->url, other->url) && (more->count == 0 || own->items == more->items))
         return 0;
-    const char **urls = arena_alloc_array(arena, most, sizeof *urls, e);
+    const char **urls = arena_alloc_array(arena, own->count + 1 + more->count, sizeof *urls, e);
     if (urls == NULL)
         return -1;
     size_t count = 0;
-    for (; count < into->backup_urls.count; count++)
-        urls[count] = into->backup_urls.items[count];
-    for (size_t i = 0; i < other->backup_urls.count; i++) {
-        bool is_new = true;
-        for (size_t j = 0; j < count; j++)
-            is_new = is_new && !text_equal(urls[j], other->backup_urls.items[i]);
-        if (is_new)
-            urls[count++] = other->backup_urls.items[i];
-    }
+    for (size_t i = 0; i < own->count; i++)
+        add_url(into, urls, &count, own->items[i]);
+    add_url(into, urls, &count, other->url);
+    for (size_t i = 0; i < more->count; i++)
+        add_url(into, urls, &count, more->items[i]);
     into->backup_urls = (struct string_list){.is_set = true, .count = count, .items = urls};
     return 0;
 }
@@ -116,15 +125,16 @@ static int64_t wake_up_ms(const struct fetcher *fetcher, int64_t next)
     return earlier(next, earlier(fetcher->gathered_due_ms, bandwidth_due_ms(fetcher)));
 }
 
+/* `kept`: what is said of an item that had begun. */
 static void end_all(struct fetcher *fetcher, enum package_state state, enum err_class class_,
-                    const char *text)
+                    const char *text, const char *kept)
 {
     publish_end(fetcher); /* these are whole */
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         struct transfer *transfer = &fetcher->transfers[i];
         if (transfer->state == TRANSFER_FINISHED)
             continue;
-        err_fill(&transfer->result->err, class_, "%s", text);
+        err_fill(&transfer->result->err, class_, "%s%s", text, transfer->partial.size_bytes > 0 ? kept : "");
         transfer_finish(transfer, state);
     }
 }
@@ -137,12 +147,12 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
     bandwidth_apply(fetcher, now_ms(fetcher));
     while (fetcher->ended < fetcher->transfer_count) {
         if (loop_stop_requested(options->loop) != LOOP_GO_ON) {
-            end_all(fetcher, PACKAGE_INTERRUPTED, ERR_INTERRUPTED, "interrupted; what arrived is kept");
+            end_all(fetcher, PACKAGE_INTERRUPTED, ERR_INTERRUPTED, "interrupted", "; what arrived is kept");
             break;
         }
         if (options->deadline_monotonic_ms > 0 && now_ms(fetcher) >= options->deadline_monotonic_ms) {
-            end_all(fetcher, PACKAGE_FAILED, ERR_NETWORK,
-                    "the run's deadline came first; what arrived is kept");
+            end_all(fetcher, PACKAGE_FAILED, ERR_NETWORK, "the run's deadline came first",
+                    "; what arrived is kept");
             break;
         }
         if (fetcher->is_dirty || now_ms(fetcher) >= earlier(next, fetcher->gathered_due_ms)) {
@@ -155,7 +165,7 @@ static int run(struct fetcher *fetcher, struct progress *progress, struct err *e
             loop_step(options->loop, wake_up_ms(fetcher, next), e) < 0)
             err_fill(&fetcher->fatal, e->class, "%s", e->text);
         if (err_is_set(&fetcher->fatal)) {
-            end_all(fetcher, PACKAGE_FAILED, fetcher->fatal.class, fetcher->fatal.text);
+            end_all(fetcher, PACKAGE_FAILED, fetcher->fatal.class, fetcher->fatal.text, "");
             err_fill(e, fetcher->fatal.class, "%s", fetcher->fatal.text);
             return -1;
         }

@@ -36,6 +36,17 @@ void source_failed_for_good(struct source *source)
     source->is_out = true;
 }
 
+bool source_other_is_open(const struct source_list *list, const struct source *source, int64_t now_ms)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct source *other = &list->items[i];
+        if (!other->is_out && !other->was_tried && other->host != source->host &&
+            host_parked_until(other->host) <= now_ms)
+            return true;
+    }
+    return false;
+}
+
 bool source_any_left(const struct source_list *list)
 {
     for (size_t i = 0; i < list->count; i++)

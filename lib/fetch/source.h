@@ -32,6 +32,8 @@ struct source *source_next(const struct source_list *list, int64_t now_ms);
 /* Transient: its host's sources had their turn in this round. */
 void source_failed_for_now(struct source_list *list, struct source *source);
 void source_failed_for_good(struct source *source);
+/* Whether another one, of another host, could be asked now. */
+bool source_other_is_open(const struct source_list *list, const struct source *source, int64_t now_ms);
 /* Whether any is not out. */
 bool source_any_left(const struct source_list *list);
 /* Begins the next round. */

@@ -70,6 +70,9 @@ void transfer_finish(struct transfer *transfer, enum package_state state)
         transfer->exchange = NULL;
         host_end(transfer->hop_host, HOST_NEUTRAL);
     }
+    if (transfer->state == TRANSFER_WAITING)
+        transfer->waited_ms += transfer_now(transfer) - transfer->wait_began_ms;
+    transfer->result->waited_ms += transfer->waited_ms;
     transfer_close_attempt(transfer, state == PACKAGE_INTERRUPTED ? "interrupted" : "stopped");
     transfer->result->state = state;
     transfer_set_state(transfer, TRANSFER_FINISHED);
@@ -87,6 +90,7 @@ void transfer_fail(struct transfer *transfer, enum err_class class_, const char 
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     err_fill(&transfer->result->err, class_, "%s", text);
+    transfer_close_attempt(transfer, text);
     struct log_field fields[] = {LOG_TEXT("package", transfer->name)};
     log_event(transfer->fetcher->options->log, LOG_ERROR, "failed", fields, ARRAY_LENGTH(fields), "%s: %s",
               transfer->name, text);
@@ -324,6 +328,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
         }
     } else if (transfer_host_is_away(transfer, transfer->hop_host)) {
         transfer_failed_for_good(transfer, transfer_describe_away(transfer, transfer->hop_host));
+        return;
+    } else if (transfer_leaves_parked_hop(transfer, now_ms)) {
         return;
     } else if (transfer_waits_for_host(transfer, transfer->hop_host, now_ms) || !slot_is_free ||
                !host_is_open(transfer->hop_host, now_ms)) {

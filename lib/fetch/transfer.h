@@ -106,6 +106,7 @@ struct transfer {
     char *redirect_url;     /* owned */
     bool has_sent_range, has_sent_condition, has_sniffed;
     bool ends_by_close; /* nothing else will tell where the body ends */
+    uint64_t body_end;  /* how far into the file the answer's body may go */
     uint64_t discarded_bytes;
     int64_t retry_after_ms;
     const char *content_type, *etag, *last_modified; /* of the last body; arena */
@@ -158,6 +159,8 @@ void transfer_check_cached(struct transfer *transfer, const char *sha256);
 void transfer_continue_checking(struct transfer *transfer);
 
 /* transfer_request.c */
+/* Whether the kept bytes can be continued from this source. */
+bool transfer_can_resume(const struct transfer *transfer, const struct source *source);
 void transfer_ask(struct transfer *transfer); /* hop_url, from source */
 int transfer_begin_chain(struct transfer *transfer, struct source *source, struct err *e) MUST_CHECK;
 void transfer_end_chain(struct transfer *transfer);
@@ -184,6 +187,8 @@ void transfer_failed_by_cause(struct transfer *transfer, enum retry_cause cause,
 void transfer_failed_for_now(struct transfer *transfer, const char *cause);
 void transfer_failed_for_good(struct transfer *transfer, const char *cause);
 void transfer_again_at_once(struct transfer *transfer, const char *cause);
+/* Its way leads to a pause: another source goes first. */
+void transfer_turn_elsewhere(struct transfer *transfer, const char *cause);
 /* All sources are out, or all rounds are over; `why` may be "". */
 void transfer_give_up(struct transfer *transfer, const char *why);
 
@@ -199,7 +204,12 @@ bool transfer_park_host(struct transfer *transfer, const char **cause);
 /* Whether the host is parked, for everybody or still for this transfer; due_ms says until when. */
 bool transfer_waits_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms);
 void transfer_wait_for_next_round(struct transfer *transfer, const char *cause);
-/* Behind a redirect: a Retry-After there says when the target may be asked (RFC 9110, 10.2.3). */
+/* A redirect's Retry-After says when its target may be asked (RFC 9110, 10.2.3), and the target may be
+ * parked. True: that is too long, or another source goes first; the transfer is on its way there. */
+bool transfer_leaves_redirect(struct transfer *transfer, const struct host *target);
+/* The same for a target that was parked later. */
+bool transfer_leaves_parked_hop(struct transfer *transfer, int64_t now_ms);
+/* Waits for as long as the redirect says. */
 void transfer_wait_for_hop(struct transfer *transfer);
 
 /* transfer_report.c */

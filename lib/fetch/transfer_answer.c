@@ -212,6 +212,7 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
     if (partial_describe(partial, transfer->source->url, validator, length, name, &e) < 0)
         return local_trouble(transfer, &e);
     transfer->attempt.resumed_from = 0;
+    transfer->body_end = length < 0 ? UINT64_MAX : (uint64_t)length;
     remember_headers(transfer, answer);
     return VERDICT_BODY;
 }
@@ -222,6 +223,9 @@ static bool can_splice(const struct transfer *transfer, const struct http_answer
     const struct partial *partial = &transfer->partial;
     if (!transfer->has_sent_range || !range_parse(http_header(answer, "Content-Range"), range) ||
         range->is_unsatisfied || !range->total_is_known || is_encoded(answer))
+        return false;
+    int64_t length = range_content_length(answer);
+    if (length >= 0 && (uint64_t)length != range->last - range->first + 1)
         return false;
     if (range->first != partial->size_bytes ||
         (partial->expected_bytes >= 0 && range->total != (uint64_t)partial->expected_bytes))
@@ -256,6 +260,7 @@ static enum verdict judge_part(struct transfer *transfer, const struct http_answ
             return local_trouble(transfer, &e);
     }
     partial->is_resumed = true;
+    transfer->body_end = range.last + 1;
     remember_headers(transfer, answer);
     return VERDICT_BODY;
 }

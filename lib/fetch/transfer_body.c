@@ -109,7 +109,7 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
         return refuse(transfer, CAUSE_TOO_LARGE,
                       transfer_text(transfer, "too large: more than %s (limit)",
                                     text_size((uint64_t)limits->max_package_bytes, size)));
-    if (partial->expected_bytes >= 0 && end > (uint64_t)partial->expected_bytes)
+    if (end > transfer->body_end)
         return refuse(transfer, CAUSE_BAD_RANGE, "more bytes came than were announced");
     if (partial->gathered_bytes == 0)
         note_gathering(transfer);

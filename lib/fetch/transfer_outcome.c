@@ -52,7 +52,7 @@ void transfer_give_up(struct transfer *transfer, const char *why)
 /* The source had its turn; who is next? */
 static void go_on(struct transfer *transfer, const char *cause)
 {
-    char why[64];
+    char why[96];
     transfer_end_chain(transfer);
     if (transfer->state == TRANSFER_FINISHED)
         return;
@@ -65,7 +65,12 @@ static void go_on(struct transfer *transfer, const char *cause)
     }
     source_next_round(&transfer->sources);
     if (transfer->sources.round >= transfer->policy->rounds) {
-        snprintf(why, sizeof why, "given up after %lld attempts:", (long long)transfer->policy->rounds);
+        long long rounds = transfer->policy->rounds, requests = transfer->requests;
+        if (requests == rounds)
+            snprintf(why, sizeof why, "given up after %lld attempts:", rounds);
+        else
+            snprintf(why, sizeof why, "given up after %lld rounds of attempts (%lld requests):", rounds,
+                     requests);
         transfer_give_up(transfer, why);
         return;
     }
@@ -115,6 +120,14 @@ void transfer_failed_for_good(struct transfer *transfer, const char *cause)
     }
     transfer->source->last_cause = cause;
     source_failed_for_good(transfer->source);
+    go_on(transfer, cause);
+}
+
+void transfer_turn_elsewhere(struct transfer *transfer, const char *cause)
+{
+    transfer_close_attempt(transfer, cause);
+    transfer->cause_text = transfer->source->last_cause = cause;
+    source_failed_for_now(&transfer->sources, transfer->source);
     go_on(transfer, cause);
 }
 
@@ -193,6 +206,8 @@ static void follow(struct transfer *transfer)
         transfer_fatal(transfer, &e);
         return;
     }
+    if (transfer_leaves_redirect(transfer, host))
+        return;
     free(transfer->hop_url);
     transfer->hop_url = transfer->redirect_url;
     transfer->redirect_url = NULL;

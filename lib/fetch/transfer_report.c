@@ -89,14 +89,22 @@ void transfer_close_attempt(struct transfer *transfer, const char *cause)
     log_attempt(transfer, attempt);
 }
 
+/* What is kept counts only where that source can go on from it. */
+static uint64_t kept_for(const struct transfer *transfer, const struct source *source)
+{
+    return source != NULL && transfer_can_resume(transfer, source) ? transfer->partial.size_bytes : 0;
+}
+
 void transfer_announce_wait(struct transfer *transfer, const char *cause, int64_t wait_ms)
 {
     char duration[CLOCK_TEXT_BYTES], size[TEXT_SIZE_BYTES], kept[TEXT_SIZE_BYTES + 16] = "";
     char next[URL_TEXT_BYTES] = "";
-    uint64_t kept_bytes = transfer->partial.size_bytes;
-    const struct source *source = source_next(&transfer->sources, transfer->due_ms);
-    bool is_hop = transfer->hop_url != NULL, tells_next = is_hop || transfer->sources.count > 1;
-    if (is_hop || source != NULL)
+    bool is_hop = transfer->hop_url != NULL;
+    const struct source *source =
+        is_hop ? transfer->source : source_next(&transfer->sources, transfer->due_ms);
+    uint64_t kept_bytes = kept_for(transfer, source);
+    bool tells_next = is_hop || transfer->sources.count > 1;
+    if (source != NULL)
         url_redact(is_hop ? transfer->hop_url : source->url, next, sizeof next);
     if (kept_bytes > 0)
         snprintf(kept, sizeof kept, ", %s kept", text_size(kept_bytes, size));
@@ -121,14 +129,15 @@ void transfer_announce_source(struct transfer *transfer, const char *cause)
     const struct source *source = source_next(&transfer->sources, transfer_now(transfer));
     if (source == NULL)
         return;
+    uint64_t kept_bytes = kept_for(transfer, source);
     url_redact(source->url, next, sizeof next);
-    if (transfer->partial.size_bytes > 0)
-        snprintf(kept, sizeof kept, ", %s kept", text_size(transfer->partial.size_bytes, size));
+    if (kept_bytes > 0)
+        snprintf(kept, sizeof kept, ", %s kept", text_size(kept_bytes, size));
     struct log_field fields[] = {
         LOG_TEXT("package", transfer->name),
         LOG_TEXT("cause", cause),
         LOG_TEXT("url", next),
-        LOG_NUMBER("kept_bytes", (int64_t)transfer->partial.size_bytes),
+        LOG_NUMBER("kept_bytes", (int64_t)kept_bytes),
     };
     log_event(transfer->fetcher->options->log, LOG_INFO, "source", fields, ARRAY_LENGTH(fields),
               "%s: %s; trying %s%s", transfer->name, cause, next, kept);

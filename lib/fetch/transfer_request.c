@@ -39,23 +39,22 @@ int transfer_begin_chain(struct transfer *transfer, struct source *source, struc
     return buf_printf(&transfer->visited, e, "\n%s\n", transfer->hop_url);
 }
 
-/* Whether the kept bytes can be continued from this source. */
-static bool can_resume(const struct transfer *transfer)
+bool transfer_can_resume(const struct transfer *transfer, const struct source *source)
 {
     const struct partial *partial = &transfer->partial;
-    if (transfer->request.probe_only || partial->size_bytes == 0 || transfer->source->starts_clean)
+    if (transfer->request.probe_only || partial->size_bytes == 0 || source->starts_clean)
         return false;
     /* Once a mixed file was wrong, all bytes come from one source, so that its name can be told. */
     if (transfer->request.sha256 != NULL)
-        return !transfer->had_clean_restart || partial_is_from(partial, transfer->source->url);
-    return partial->validator != NULL && partial_is_from(partial, transfer->source->url);
+        return !transfer->had_clean_restart || partial_is_from(partial, source->url);
+    return partial->validator != NULL && partial_is_from(partial, source->url);
 }
 
 static int add_range(struct transfer *transfer, struct http_request *request, struct header_lines *headers,
                      struct err *e)
 {
     const struct partial *partial = &transfer->partial;
-    transfer->has_sent_range = can_resume(transfer);
+    transfer->has_sent_range = transfer_can_resume(transfer, transfer->source);
     if (transfer->request.probe_only) {
         request->has_range = true;
         request->range_start = 0;
@@ -180,15 +179,16 @@ void transfer_ask(struct transfer *transfer)
                       transfer->cause_text != NULL ? transfer->cause_text : "still under way");
         return;
     }
-    transfer->requests++;
-    reset_answer(transfer);
-    transfer_open_attempt(transfer);
     struct header_lines headers = {.condition = BUF_INIT(HEADER_BYTES), .if_range = BUF_INIT(HEADER_BYTES)};
     struct credentials credentials = {.header = NULL};
     int result = credentials_find(&credentials, transfer->fetcher->options->settings, transfer->hop_url,
                                   transfer->source->url, &e);
-    if (result == 0)
+    if (result == 0) {
+        transfer->requests++;
+        reset_answer(transfer);
+        transfer_open_attempt(transfer);
         result = start(transfer, &headers, &credentials, &e);
+    }
     credentials_done(&credentials);
     buf_done(&headers.condition);
     buf_done(&headers.if_range);

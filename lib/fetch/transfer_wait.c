@@ -51,6 +51,11 @@ static int64_t release_ms(struct transfer *transfer, const struct host *host, in
     return until > now_ms ? pause->release_ms : until;
 }
 
+static const char *describe_pause(struct transfer *transfer, const struct host *host)
+{
+    return transfer_text(transfer, "%s asked for a pause (Retry-After)", host_name(host));
+}
+
 bool transfer_waits_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms)
 {
     int64_t release = release_ms(transfer, host, now_ms);
@@ -58,9 +63,7 @@ bool transfer_waits_for_host(struct transfer *transfer, const struct host *host,
         return false;
     transfer->due_ms = release;
     if (!transfer->pause.is_told)
-        transfer_announce_wait(transfer,
-                               transfer_text(transfer, "%s asked for a pause (Retry-After)", host_name(host)),
-                               release - now_ms);
+        transfer_announce_wait(transfer, describe_pause(transfer, host), release - now_ms);
     transfer->pause.is_told = true;
     return true;
 }
@@ -112,18 +115,43 @@ bool transfer_park_host(struct transfer *transfer, const char **cause)
     return !asks_too_much(transfer, cause);
 }
 
+static bool turns_elsewhere(struct transfer *transfer, const char *cause, int64_t now_ms)
+{
+    if (!source_other_is_open(&transfer->sources, transfer->source, now_ms))
+        return false;
+    transfer_turn_elsewhere(transfer, cause);
+    return true;
+}
+
+bool transfer_leaves_redirect(struct transfer *transfer, const struct host *target)
+{
+    int64_t now = transfer_now(transfer);
+    const char *cause = transfer_text(transfer, "HTTP %d with Retry-After", transfer->attempt.status);
+    bool has_pause = transfer->retry_after_ms > 0;
+    if (has_pause && asks_too_much(transfer, &cause)) {
+        transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
+        return true;
+    }
+    if (has_pause)
+        return turns_elsewhere(transfer, cause, now);
+    return host_parked_until(target) > now &&
+           turns_elsewhere(transfer, describe_pause(transfer, target), now);
+}
+
+bool transfer_leaves_parked_hop(struct transfer *transfer, int64_t now_ms)
+{
+    const struct host *host = transfer->hop_host;
+    return host_parked_until(host) > now_ms &&
+           turns_elsewhere(transfer, describe_pause(transfer, host), now_ms);
+}
+
 void transfer_wait_for_hop(struct transfer *transfer)
 {
+    int64_t now = transfer_now(transfer);
     if (transfer->retry_after_ms <= 0) {
         transfer_set_state(transfer, TRANSFER_READY);
         return;
     }
-    const char *cause = transfer_text(transfer, "HTTP %d with Retry-After", transfer->attempt.status);
-    if (asks_too_much(transfer, &cause)) {
-        transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
-        return;
-    }
-    int64_t now = transfer_now(transfer);
     wait_until(transfer, now,
                now + transfer->retry_after_ms +
                    retry_spread_ms(transfer->policy, transfer->fetcher->options->jitter));

@@ -266,7 +266,7 @@ static void test_one_download_per_url(void **state)
     scene_init(&scene, paths, 2);
     for (size_t i = 0; i < 5; i++)
         requests[i] = scene.request;
-    /* another URL with the same digest waits for the first, and finds it in the cache */
+    /* another URL of the same pinned bytes is one more source of the same download */
     requests[3].sha256 = requests[4].sha256 = fixture_digest(&scene.fixture, package, sizeof package);
     requests[4].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
     assert_int_equal(fetch_run(&scene.fixture.options, requests, 5, scene.fixture.arena, results, &scene.e),
@@ -277,6 +277,35 @@ static void test_one_download_per_url(void **state)
     }
     assert_int_equal(scripted_server_count(scene.server, NULL), 2);
     scene_done(&scene);
+}
+
+/* Two items want the same pinned bytes from two places: what the one can't bring the other does, for both. */
+static void test_one_download_per_digest(void **state)
+{
+    (void)state;
+    static const struct script_step downs[] = {
+        {.status = 404},
+        {.status = 503},
+        {WHOLE, .ranges = true, .send_at_most = 20000, .end = SCRIPT_RESET}};
+    for (size_t i = 0; i < sizeof downs / sizeof downs[0]; i++) {
+        const struct script_path paths[] = {{.path = "/a.pkg", .steps = &downs[i], .step_count = 1},
+                                            PATH("/b.pkg", {WHOLE, .ranges = true})};
+        struct scene scene;
+        struct package_request requests[2];
+        struct package results[2];
+        scene_init(&scene, paths, 2);
+        scene.request.sha256 = fixture_digest(&scene.fixture, package, sizeof package);
+        requests[0] = requests[1] = scene.request;
+        requests[1].url = fixture_url(&scene.fixture, scripted_server_port(scene.server), "/b.pkg");
+        assert_int_equal(
+            fetch_run(&scene.fixture.options, requests, 2, scene.fixture.arena, results, &scene.e), 0);
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(results[k].state, PACKAGE_FETCHED);
+            assert_true(fixture_file_is(results[k].path, package, sizeof package));
+        }
+        assert_int_equal(scripted_server_count(scene.server, NULL), 2);
+        scene_done(&scene);
+    }
 }
 
 /* G1: what fails does not hold up what works. */
@@ -563,15 +592,25 @@ static void test_store_and_prune(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request_cap),         cmocka_unit_test(test_item_timeout),
-        cmocka_unit_test(test_too_large),           cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_expired_redirect),    cmocka_unit_test(test_credentials_stay_home),
-        cmocka_unit_test(test_conditional),         cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_pinned_and_cached),   cmocka_unit_test(test_one_download_per_url),
-        cmocka_unit_test(test_isolation_and_gates), cmocka_unit_test(test_proxy_login_is_fatal),
-        cmocka_unit_test(test_no_host_is_fatal),    cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_leftovers),           cmocka_unit_test(test_partial_of_another_process),
-        cmocka_unit_test(test_other_schemes),       cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_request_cap),
+        cmocka_unit_test(test_item_timeout),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_expired_redirect),
+        cmocka_unit_test(test_credentials_stay_home),
+        cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_pinned_and_cached),
+        cmocka_unit_test(test_one_download_per_url),
+        cmocka_unit_test(test_one_download_per_digest),
+        cmocka_unit_test(test_isolation_and_gates),
+        cmocka_unit_test(test_proxy_login_is_fatal),
+        cmocka_unit_test(test_no_host_is_fatal),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_partial_of_another_process),
+        cmocka_unit_test(test_other_schemes),
+        cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_store_and_prune),
     };
     return cmocka_run_group_tests(tests, scene_make_bodies, NULL);

@@ -227,9 +227,49 @@ static void test_retry_after_on_a_redirect(void **state)
         assert_int_equal(scripted_server_count(scene.server, "/b.pkg"), cases[i].is_followed ? 1 : 0);
         if (cases[i].waited_s > 0)
             assert_non_null(strstr(buf_text(&scene.fixture.log_text), "the redirect to"));
-        if (!cases[i].is_followed)
+        if (!cases[i].is_followed) {
             assert_non_null(strstr(scene.result.err.text, "more than --retry-after-max"));
+            assert_non_null(strstr(scene.result.attempts[0].url, "/a.pkg")); /* it is who asked for it */
+        }
         scene_done(&scene);
+    }
+}
+
+/* Rotate first, wait second: a pause that a redirect leads to is no reason to wait while a backup is untried.
+ * The primary redirects to a host that is parked, or asks for a pause with the redirect itself. */
+static void test_backup_before_a_hop_that_waits(void **state)
+{
+    (void)state;
+    for (int is_parked = 0; is_parked < 2; is_parked++) {
+        const struct script_path busy_paths[] = {
+            PATH("/x.pkg", {.status = 503, .headers = "Retry-After: 60\r\n"}, {WHOLE}),
+            PATH("/y.pkg", {WHOLE})};
+        struct scripted_server *busy = scripted_server_new(busy_paths, 2);
+        const struct script_path living_path = PATH("/b.pkg", {WHOLE});
+        struct scripted_server *living = scripted_server_new(&living_path, 1);
+        char redirect[256];
+        snprintf(redirect, sizeof redirect, "Location: http://127.0.0.1:%d/y.pkg\r\n%s",
+                 scripted_server_port(busy), is_parked ? "" : "Retry-After: 60\r\n");
+        const struct script_path path = PATH("/a.pkg", {.status = 302, .headers = redirect, .delay_ms = 200});
+        struct scene scene;
+        scene_init(&scene, &path, 1);
+        scene_add_backup(&scene, fixture_url(&scene.fixture, scripted_server_port(living), "/b.pkg"));
+        struct package_request requests[2] = {scene.request, scene.request};
+        struct package results[2];
+        requests[1] =
+            (struct package_request){.name = "x.pkg",
+                                     .url = fixture_url(&scene.fixture, scripted_server_port(busy), "/x.pkg"),
+                                     .bytes_needed = true};
+        assert_int_equal(fetch_run(&scene.fixture.options, requests, is_parked ? 2 : 1, scene.fixture.arena,
+                                   results, &scene.e),
+                         0);
+        assert_int_equal(results[0].state, PACKAGE_FETCHED);
+        assert_int_equal(results[0].waited_ms, 0);
+        assert_int_equal(scripted_server_count(living, NULL), 1);
+        assert_int_equal(scripted_server_count(busy, "/y.pkg"), 0);
+        scene_done(&scene);
+        scripted_server_free(busy);
+        scripted_server_free(living);
     }
 }
 
@@ -254,12 +294,19 @@ static void test_redirect_pause_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_backup_after_404),          cmocka_unit_test(test_rotation_before_waiting),
-        cmocka_unit_test(test_sources_of_one_host),       cmocka_unit_test(test_backup_on_the_same_host),
-        cmocka_unit_test(test_all_causes_are_told),       cmocka_unit_test(test_delays),
-        cmocka_unit_test(test_progress_costs_nothing),    cmocka_unit_test(test_progress_keeps_the_source),
-        cmocka_unit_test(test_no_progress_ends),          cmocka_unit_test(test_retry_after_parks_the_host),
-        cmocka_unit_test(test_retry_after_on_a_redirect), cmocka_unit_test(test_redirect_pause_is_bounded),
+        cmocka_unit_test(test_backup_after_404),
+        cmocka_unit_test(test_rotation_before_waiting),
+        cmocka_unit_test(test_sources_of_one_host),
+        cmocka_unit_test(test_backup_on_the_same_host),
+        cmocka_unit_test(test_all_causes_are_told),
+        cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_progress_costs_nothing),
+        cmocka_unit_test(test_progress_keeps_the_source),
+        cmocka_unit_test(test_no_progress_ends),
+        cmocka_unit_test(test_retry_after_parks_the_host),
+        cmocka_unit_test(test_retry_after_on_a_redirect),
+        cmocka_unit_test(test_backup_before_a_hop_that_waits),
+        cmocka_unit_test(test_redirect_pause_is_bounded),
     };
     return cmocka_run_group_tests(tests, scene_make_bodies, NULL);
 }
