@@ -23,13 +23,14 @@ struct unit {
     int64_t factor;
 };
 
+/* Of several names for one unit the last is the one that we write; NULL: none given. */
 static const struct unit duration_units[] = {
-    {"ms", 1},        {"s", SECONDS}, {"sec", SECONDS}, {"m", MINUTES},
-    {"min", MINUTES}, {"h", HOURS},   {"d", DAYS},      {NULL, SECONDS},
+    {"ms", 1},        {"sec", SECONDS}, {"s", SECONDS}, {"m", MINUTES},
+    {"min", MINUTES}, {"h", HOURS},     {"d", DAYS},    {NULL, SECONDS},
 };
 static const struct unit size_units[] = {
-    {"B", 1},     {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"KiB", KIB}, {"MiB", MIB},
-    {"GiB", GIB}, {"K", KIB},   {"M", MIB},      {"G", GIB},         {NULL, 1},
+    {"B", 1},   {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"K", KIB}, {"M", MIB},
+    {"G", GIB}, {"KiB", KIB}, {"MiB", MIB},    {"GiB", GIB},       {NULL, 1},
 };
 static const char *const strategy_names[] = {"exponential", "linear", "constant"};
 static const char *const jitter_names[] = {"full", "none"};
@@ -299,6 +300,16 @@ static void list_text(const struct string_list *list, char *out, size_t size)
     }
 }
 
+/* In the largest unit of which it is a whole number. */
+static void unit_text(const struct unit *units, int64_t value, char *out, size_t size)
+{
+    const struct unit *best = units;
+    for (const struct unit *unit = units; unit->name != NULL; unit++)
+        if (unit->factor >= best->factor && value % unit->factor == 0)
+            best = unit;
+    snprintf(out, size, "%" PRId64 "%s", value / best->factor, value == 0 ? "" : best->name);
+}
+
 const char *settings_text(const struct settings *settings, const struct setting *setting, char *out,
                           size_t size)
 {
@@ -322,12 +333,14 @@ const char *settings_text(const struct settings *settings, const struct setting 
     case SETTING_SWITCH:
         snprintf(out, size, "%s", *(const bool *)field ? "true" : "false");
         break;
-    case SETTING_NUMBER:
     case SETTING_SIZE:
+        unit_text(size_units, *(const int64_t *)field, out, size);
+        break;
+    case SETTING_NUMBER:
         snprintf(out, size, "%" PRId64, *(const int64_t *)field);
         break;
     case SETTING_DURATION:
-        snprintf(out, size, "%" PRId64 "ms", *(const int64_t *)field);
+        unit_text(duration_units, *(const int64_t *)field, out, size);
         break;
     case SETTING_FACTOR:
         snprintf(out, size, "%.15g", *(const double *)field);

@@ -130,7 +130,7 @@ class Config(EndToEnd):
         document, settings = self.config(world, "--parallel", "5", TENDER_PARALLEL_PER_HOST="1", TENDER_RETRY_MAX=None)
         self.assertEqual((settings["parallel"]["value"], settings["parallel"]["origin"]), ("5", "--parallel"))
         self.assertEqual((settings["parallel-per-host"]["value"], settings["parallel-per-host"]["origin"]), ("1", "TENDER_PARALLEL_PER_HOST"))
-        self.assertEqual((settings["retry-max"]["value"], settings["retry-max"]["origin"]), ("7000ms", "tender.yml:3"))
+        self.assertEqual((settings["retry-max"]["value"], settings["retry-max"]["origin"]), ("7s", "tender.yml:3"))
         self.assertEqual((settings["exclude-team"]["value"], settings["exclude-team"]["origin"]), (["Kiosks"], "tender.yml:4"))
         self.assertEqual((settings["max-removals"]["value"], settings["max-removals"]["source"]), ("10", "default"))
         self.assertEqual((settings["fleet-token"]["value"], settings["fleet-token"]["source"]), ("***", "environment"))
