@@ -117,6 +117,18 @@ static int add_path(struct team_reader *reader, const struct entry *entry, const
     return problem == NULL ? -1 : refer_in_vain(reader, RULE_PATH, entry, path, problem, e);
 }
 
+/* Nothing may be meant, or a folder was renamed: the plan takes no chances with removals. */
+static int note_empty_pattern(struct team_reader *reader, const struct yaml_node *node, const char *pattern,
+                              struct software_list *list, struct err *e)
+{
+    list->empty_pattern = arena_printf(reader->load->arena, e, "%s (%s:%d:%d)", pattern, node->file->path,
+                                       node->line, node->column);
+    return list->empty_pattern == NULL
+               ? -1
+               : diagnose_at(reader->load, RULE_EMPTY_PATTERN, node, reference_spelling(pattern), e,
+                             "no file matches %s", pattern);
+}
+
 static int add_paths(struct team_reader *reader, const struct entry *entry, const char *pattern,
                      struct software_list *list, struct err *e)
 {
@@ -131,8 +143,7 @@ static int add_paths(struct team_reader *reader, const struct entry *entry, cons
                            problem);
     }
     if (found.count == 0)
-        return diagnose_at(reader->load, RULE_EMPTY_PATTERN, entry->values[KEY_PATHS],
-                           reference_spelling(pattern), e, "no file matches %s", pattern);
+        return note_empty_pattern(reader, entry->values[KEY_PATHS], pattern, list, e);
     for (size_t i = 0; i < found.count; i++)
         if (add_path(reader, entry, found.items[i], list, e) < 0)
             return -1;

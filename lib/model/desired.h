@@ -13,6 +13,7 @@ struct software_list {
     enum list_state state;
     size_t count;
     struct software_item *items; /* in the file's order */
+    const char *empty_pattern;   /* one of `paths` that no file matches, with its place; NULL: none */
 };
 
 struct desired_team {

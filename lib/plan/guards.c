@@ -60,6 +60,20 @@ static const struct plan_item *find_untold(const struct team_work *work)
     return NULL;
 }
 
+static int guard_empty_pattern(const struct planner *planner, const struct team_work *work, const char **out,
+                               struct err *e)
+{
+    const char *pattern = work->team->desired->packages.empty_pattern;
+    if (pattern == NULL)
+        return 0;
+    *out =
+        arena_printf(planner->arena, e,
+                     "no file matches %s, which may be a misspelt or renamed folder; correct the pattern, or "
+                     "take it out",
+                     pattern);
+    return *out == NULL ? -1 : 0;
+}
+
 static int guard_untold(const struct planner *planner, const struct team_work *work, const char **out,
                         struct err *e)
 {
@@ -129,8 +143,8 @@ static int guard_empty(const struct planner *planner, const struct team_work *wo
 }
 
 static int (*const guards[])(const struct planner *, const struct team_work *, const char **,
-                             struct err *) = {guard_untold, guard_in_use, guard_setup_unknown,
-                                              guard_team_limit, guard_empty};
+                             struct err *) = {guard_empty_pattern, guard_untold,     guard_in_use,
+                                              guard_setup_unknown, guard_team_limit, guard_empty};
 
 static int withhold(const struct planner *planner, struct plan_team *team, const char *why, struct err *e)
 {

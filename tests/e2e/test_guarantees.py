@@ -103,6 +103,22 @@ class Guarantees(support.EndToEnd):
         world.tender("apply", "--prune", "--allow-empty")
         self.assertEqual(sorted(world.titles("Workstations")), ["alpha", "beta"])
 
+    def test_g3_a_renamed_folder_never_leads_to_a_removal(self):
+        """A pattern that suddenly matches nothing is not a wish to remove."""
+        world = self.world()
+        package = f"url: {world.package_url}/{BETA}\nhash_sha256: {support.sha256_of(BETA)}\n"
+        world.write("lib/x/beta.yml", package)
+        world.team("Workstations", pinned(ALPHA), {"paths": "../lib/x/*.yml"})
+        self.assert_status(world.tender("apply"), DONE)
+        world.team("Workstations", pinned(ALPHA), {"paths": "../lib/y/*.yml"})
+        result = world.tender("apply", "--prune", "--allow-empty")
+        self.assert_status(result, PARTIAL)
+        self.assertIn("no file matches lib/y/*.yml (teams/workstations.yml:", result.stdout)
+        self.assertEqual(sorted(world.titles("Workstations")), ["alpha", "beta"])
+        world.team("Workstations", pinned(ALPHA))
+        self.assert_status(world.tender("apply", "--prune"), DONE)
+        self.assertEqual(sorted(world.titles("Workstations")), ["alpha"])
+
     def test_g3_a_row_that_is_not_understood_is_never_lost(self):
         """A list's row without a package and without an app: it may be software all the same."""
         world = self.world()

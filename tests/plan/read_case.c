@@ -189,13 +189,15 @@ static void read_desired(const json_t *teams, struct arena *arena, struct desire
     for (size_t i = 0; i < out->team_count; i++) {
         const json_t *object = json_array_get(teams, i);
         struct desired_team *team = &out->teams[i];
-        CHECK_KEYS(object, "name", "file", "no_team", "invalid", "packages", "apps", "store");
+        CHECK_KEYS(object, "name", "file", "no_team", "invalid", "empty_pattern", "packages", "apps",
+                   "store");
         team->name = text_of(object, "name", "Alpha");
         team->place =
             (struct place){.file = text_of(object, "file", "teams/alpha.yml"), .line = 1, .column = 1};
         team->is_no_team = truth_of(object, "no_team");
         team->is_invalid = truth_of(object, "invalid");
         team->packages = read_list(object, "packages", SOFTWARE_PACKAGE, team->place.file, arena);
+        team->packages.empty_pattern = text_of(object, "empty_pattern", NULL);
         team->maintained_apps = read_list(object, "apps", SOFTWARE_MAINTAINED_APP, team->place.file, arena);
         team->app_store_apps = read_list(object, "store", SOFTWARE_APP_STORE_APP, team->place.file, arena);
     }
