@@ -67,34 +67,59 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
     return check_scripts(load, entry, e);
 }
 
-static int tell_slug(struct load *load, struct entry *entry, const char *problem, struct err *e)
+/* What people write for the two platforms of Fleet's catalogue; NULL: something else. */
+static const char *slug_platform(const char *text)
 {
-    char shown[SHOWN_BYTES];
-    const struct yaml_node *node = entry->values[KEY_SLUG];
-    entry->has_errors = true;
-    return diagnose_at(load, RULE_SLUG, node, NULL, e, "the slug \"%s\"%s", diagnose_value(node, shown),
-                       problem);
+    static const char *const meant[][2] = {{"mac", "darwin"},    {"macos", "darwin"}, {"osx", "darwin"},
+                                           {"darwin", "darwin"}, {"win", "windows"},  {"windows", "windows"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++)
+        if (strcasecmp(text, meant[i][0]) == 0)
+            return meant[i][1];
+    return NULL;
+}
+
+/* What is wrong with the slug: constant or in the arena; *out is NULL if nothing is that can be seen. */
+static int slug_fault(struct load *load, const char *slug, const char **out, struct err *e)
+{
+    const char *slash = strchr(slug, '/');
+    *out = NULL;
+    if (slash == NULL || slash == slug || slash[1] == '\0')
+        *out = " has no platform: it reads like google-chrome/darwin";
+    else if (strchr(slug, ' ') != NULL)
+        *out = " holds a blank";
+    else if (strchr(slash + 1, '/') != NULL)
+        *out = " has more than one \"/\": it reads like google-chrome/darwin";
+    if (*out != NULL)
+        return 0;
+    const char *platform = slug_platform(slash + 1);
+    if (platform == NULL) {
+        *out = " must end with /darwin or /windows: Fleet's catalogue has no other platforms";
+        return 0;
+    }
+    char *right = arena_printf(load->arena, e, "%.*s/%s", (int)(slash - slug), slug, platform);
+    if (right == NULL)
+        return -1;
+    for (char *byte = right; *byte != '\0'; byte++)
+        *byte = (char)(*byte >= 'A' && *byte <= 'Z' ? *byte - 'A' + 'a' : *byte);
+    if (strcmp(right, slug) == 0)
+        return 0;
+    *out = arena_printf(load->arena, e, ": did you mean \"%s\"?", right);
+    return *out == NULL ? -1 : 0;
 }
 
 /* A slug that can't be right: what it is for is the catalogue's affair. */
 static int check_slug(struct load *load, struct entry *entry, struct err *e)
 {
-    static const char *const meant[][2] = {{"mac", "darwin"},    {"macos", "darwin"}, {"osx", "darwin"},
-                                           {"darwin", "darwin"}, {"win", "windows"},  {"windows", "windows"}};
-    const char *slug = entry->item.slug;
-    const char *slash = strrchr(slug, '/');
-    if (slash == NULL || slash == slug || slash[1] == '\0')
-        return tell_slug(load, entry, " has no platform: it reads like google-chrome/darwin", e);
-    if (strchr(slug, ' ') != NULL)
-        return tell_slug(load, entry, " holds a blank", e);
-    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++) {
-        if (strcasecmp(slash + 1, meant[i][0]) != 0 || strcmp(slash + 1, meant[i][1]) == 0)
-            continue;
-        const char *problem = arena_printf(load->arena, e, ": did you mean \"%.*s/%s\"?", (int)(slash - slug),
-                                           slug, meant[i][1]);
-        return problem == NULL ? -1 : tell_slug(load, entry, problem, e);
-    }
-    return 0;
+    char shown[SHOWN_BYTES];
+    const struct yaml_node *node = entry->values[KEY_SLUG];
+    const char *fault;
+    if (slug_fault(load, entry->item.slug, &fault, e) < 0)
+        return -1;
+    if (fault == NULL)
+        return 0;
+    entry->has_errors = true;
+    return diagnose_at(load, RULE_SLUG, node, NULL, e, "the slug \"%s\"%s", diagnose_value(node, shown),
+                       fault);
 }
 
 static bool is_time(const char *text)

@@ -46,8 +46,8 @@ static const struct {
     {IN_PACKAGE_FILE, "packageFile"}, {IN_MAINTAINED, "maintainedApp"},   {IN_APP_STORE, "appStoreApp"},
 };
 
-/* "x/darwin", but not under a name that only people use. */
-static const char slug[] = "^(?!.*/([mM][aA][cC]([oO][sS])?|[oO][sS][xX]|[wW][iI][nN])$)[^ ]+/[^ ]+$";
+/* "x/darwin": in small letters, and the platforms of Fleet's catalogue. */
+static const char slug[] = "^[^ /A-Z]+/(darwin|windows)$";
 static const char time_of_day[] = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
 /* Fleet has no default scripts for these. */
 static const char bare_url[] =
@@ -171,6 +171,24 @@ static void write_field(struct json_writer *writer, enum entry_key key)
     types_property_end(writer);
 }
 
+/* Two lists of labels, both with something in them. */
+static void write_both_labels(struct json_writer *writer, const char *a, const char *b)
+{
+    const char *const keys[] = {a, b};
+    write_open(writer, NULL, '{');
+    write_open(writer, "allOf", '[');
+    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+        types_begin_having(writer, NULL, keys[i]);
+        write_open(writer, keys[i], '{');
+        write_text(writer, "type", "array");
+        write_number(writer, "minItems", 1);
+        write_close(writer, '}');
+        types_end_having(writer);
+    }
+    write_close(writer, ']');
+    write_close(writer, '}');
+}
+
 /* Two of the keys, both given. */
 static void write_both(struct json_writer *writer, const char *a, const char *b)
 {
@@ -210,9 +228,9 @@ static void write_conflicts(struct json_writer *writer, enum entry_context conte
 {
     write_open(writer, "not", '{');
     write_open(writer, "anyOf", '[');
-    write_both(writer, label_keys[0], label_keys[1]);
-    write_both(writer, label_keys[0], label_keys[2]);
-    write_both(writer, label_keys[1], label_keys[2]);
+    write_both_labels(writer, label_keys[0], label_keys[1]);
+    write_both_labels(writer, label_keys[0], label_keys[2]);
+    write_both_labels(writer, label_keys[1], label_keys[2]);
     if ((context & (BESIDE_FILE | BESIDE_SCRIPT)) != 0)
         write_both(writer, "path", "paths");
     if (context == IN_PACKAGE_FILE)

@@ -118,11 +118,11 @@ static int both_places(struct load *load, const struct yaml_node *team, const st
                        "\"%s\" is set here and in %s:%d", team->text, package->file->path, package->line);
 }
 
-/* Labels of either mode. */
+/* Labels of either mode, if there are any. */
 static const struct yaml_node *label_key(const struct entry *entry)
 {
     for (int key = KEY_LABELS_INCLUDE_ANY; key <= KEY_LABELS_INCLUDE_ALL; key++)
-        if (entry->keys[key] != NULL)
+        if (schema_has_labels(entry, (enum entry_key)key))
             return entry->keys[key];
     return NULL;
 }

@@ -96,6 +96,12 @@ bool schema_allows(enum entry_key key, unsigned contexts)
     return (fields[key].where & contexts) != 0;
 }
 
+bool schema_has_labels(const struct entry *entry, enum entry_key key)
+{
+    const struct yaml_node *labels = entry->values[key];
+    return labels != NULL && labels->kind == YAML_SEQUENCE && labels->count > 0;
+}
+
 /* Where the last part of a path has its last ".", "" if nowhere. */
 static const char *suffix_of(const char *path)
 {

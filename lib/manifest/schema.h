@@ -62,6 +62,8 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
                       struct entry *out, struct err *e) MUST_CHECK;
 const char *schema_key_name(enum entry_key key);
 bool schema_allows(enum entry_key key, unsigned contexts); /* in one of the set */
+/* A list of labels with something in it: an empty one restricts nothing. */
+bool schema_has_labels(const struct entry *entry, enum entry_key key);
 /* A list of texts with variables replaced. */
 int schema_read_texts(struct load *load, const struct yaml_node *node, struct string_list *out,
                       bool *has_errors, struct err *e) MUST_CHECK;

@@ -346,13 +346,23 @@ static int check_labels(const struct value *value, const struct string_list *lab
     return 0;
 }
 
+/* Whether another list of labels in the entry says something: an empty one restricts nothing. */
+static bool has_other_labels(const struct value *value)
+{
+    const struct entry *entry = value->entry;
+    for (int key = KEY_LABELS_INCLUDE_ANY; key <= KEY_LABELS_INCLUDE_ALL; key++)
+        if (entry->keys[key] != value->key && schema_has_labels(entry, (enum entry_key)key))
+            return true;
+    return false;
+}
+
 static int read_labels(const struct value *value, struct err *e)
 {
     struct software_item *item = &value->entry->item;
     struct string_list labels = {.is_set = false};
     if (read_list(value, false, false, &labels, e) < 0)
         return -1;
-    if (labels.is_set && item->labels.is_set) {
+    if (value->node->count > 0 && has_other_labels(value)) {
         value->entry->has_errors = true;
         return diagnose_at(value->load, RULE_CONFLICTING_KEYS, value->key, "keep one of the three", e,
                            "only one of labels_include_any, labels_exclude_any and labels_include_all is "
@@ -360,9 +370,10 @@ static int read_labels(const struct value *value, struct err *e)
     }
     if (labels.is_set && value->node->count == 0 &&
         diagnose_at(value->load, RULE_EMPTY_LABELS, value->node, "remove the key, or name the labels", e,
-                    "\"%s\" is an empty list: the software is for all computers of the team",
-                    value->field->key) < 0)
+                    "\"%s\" is an empty list, which restricts nothing", value->field->key) < 0)
         return -1;
+    if (labels.count == 0 && item->labels.count > 0)
+        return 0;
     if (labels.count == value->node->count && check_labels(value, &labels, e) < 0)
         return -1;
     item->labels = labels;

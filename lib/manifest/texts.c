@@ -20,22 +20,24 @@ static int with_line_feeds(struct load *load, const struct yaml_file *file, stru
     return 0;
 }
 
-/* The query of `- query: …` or of `kind: query` with `spec: {query: …}`. */
+/* The query of `- query: …`, or of a document of `kind: query` with `spec: {query: …}`: there are no others.
+ */
 static const struct yaml_node *find_query(const struct yaml_node *root, const char **problem)
 {
     static const char *const kinds[] = {"query", "report"}; /* the old name and the new one */
-    const struct yaml_node *entry = root;
+    const struct yaml_node *query = NULL;
     *problem = NULL;
     if (root != NULL && root->kind == YAML_SEQUENCE) {
         if (root->count != 1)
             *problem = "a pre-install query file must hold exactly one query";
-        entry = root->count == 1 ? root->items[0] : NULL;
+        else
+            query = yaml_get(root->items[0], "query");
+    } else {
+        const struct yaml_node *kind = yaml_get(root, "kind");
+        if (kind != NULL && mapping_find(kinds, ARRAY_LENGTH(kinds), kind) >= 0)
+            query = yaml_get(yaml_get(root, "spec"), "query");
     }
-    const struct yaml_node *spec = yaml_get(entry, "spec");
-    const struct yaml_node *kind = yaml_get(entry, "kind");
-    bool is_query = kind == NULL || mapping_find(kinds, ARRAY_LENGTH(kinds), kind) >= 0;
-    const struct yaml_node *query = yaml_get(spec != NULL ? spec : entry, "query");
-    if (*problem == NULL && (!is_query || query == NULL || query->kind != YAML_SCALAR || query->length == 0))
+    if (*problem == NULL && (query == NULL || query->kind != YAML_SCALAR || query->length == 0))
         *problem =
             "a pre-install query file must be a list with one \"query\", or a document of \"kind: query\"";
     return *problem == NULL ? query : NULL;

@@ -33,7 +33,7 @@ static const struct {
     [RULE_STORE_ID] = {"app-store-id", DIAGNOSTIC_WARNING, "An id that the platform's store does not have."},
     [RULE_REPEATED_LABEL] = {"repeated-label", DIAGNOSTIC_ERROR, "A label twice in one list."},
     [RULE_EMPTY_LABELS] = {"empty-labels", DIAGNOSTIC_WARNING,
-                           "An empty list of labels: the software is for all computers."},
+                           "An empty list of labels, which restricts nothing."},
     [RULE_OVERRIDDEN] = {"overridden-value", DIAGNOSTIC_WARNING,
                          "A value of the package file that the team's entry turns around."},
     [RULE_VARIABLE] = {"unset-variable", DIAGNOSTIC_ERROR, "A variable that is not set."},
