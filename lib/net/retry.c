@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct curl_row {
     CURLcode code;
@@ -127,17 +128,24 @@ enum err_class retry_fatal_class(const struct http_answer *answer)
     return answer->curl_code == (int)CURLE_OUT_OF_MEMORY ? ERR_MEMORY : ERR_CONFIG;
 }
 
-/* Digits only; a number too large for us is as good as for ever. -1: no number. */
-static int64_t parse_number(const char *text)
+/* Of the digits at its beginning; a number too large for us is as good as for ever. */
+static int64_t leading_number(const char *text)
 {
     enum { LARGEST = 1000000000 };
     int64_t number = 0;
-    if (text == NULL || !isdigit((unsigned char)*text))
-        return -1;
     for (; isdigit((unsigned char)*text); text++)
         if (number < LARGEST)
             number = number * 10 + (*text - '0');
-    return text[strspn(text, " \t")] == '\0' ? number : -1;
+    return number;
+}
+
+/* Digits only. -1: no number. */
+static int64_t parse_number(const char *text)
+{
+    if (text == NULL || !isdigit((unsigned char)*text))
+        return -1;
+    const char *end = text + strspn(text, "0123456789");
+    return end[strspn(end, " \t")] == '\0' ? leading_number(text) : -1;
 }
 
 static const char *remaining_calls(const struct http_answer *answer)
@@ -178,19 +186,53 @@ static int64_t reset_ms(const struct http_answer *answer, int64_t now_wall_ms)
     return wait < 0 ? 0 : wait;
 }
 
-int64_t retry_after_ms(const struct http_answer *answer, int64_t now_wall_ms)
+/* RFC 9110, 10.2.3: digits. A fraction, or several in one line (fields that were joined on their way), are
+ * read to the side of patience. -1: no such. */
+static int64_t parse_delays(const char *text)
 {
-    const char *text = http_header(answer, "Retry-After");
-    if (text == NULL)
-        return reset_ms(answer, now_wall_ms);
-    int64_t seconds = parse_number(text);
+    static const char digits[] = "0123456789";
+    int64_t longest = -1;
+    for (;; text++) {
+        text += strspn(text, " \t");
+        if (!isdigit((unsigned char)*text))
+            return -1;
+        int64_t seconds = leading_number(text);
+        text += strspn(text, digits);
+        if (*text == '.') {
+            size_t length = strspn(text + 1, digits);
+            seconds += strspn(text + 1, "0") < length;
+            text += 1 + length;
+        }
+        longest = seconds > longest ? seconds : longest;
+        text += strspn(text, " \t");
+        if (*text != ',')
+            return *text == '\0' ? longest : -1;
+    }
+}
+
+/* One Retry-After; -1: neither seconds nor a date. */
+static int64_t wait_of(const struct http_answer *answer, const char *text, int64_t now_wall_ms)
+{
+    int64_t seconds = parse_delays(text);
     if (seconds >= 0)
         return seconds * 1000;
     int64_t date = clock_parse_http_date(text);
     if (date < 0)
-        return reset_ms(answer, now_wall_ms);
+        return -1;
     int64_t wait = date - server_now_ms(answer, now_wall_ms);
     return wait < 0 ? 0 : wait;
+}
+
+int64_t retry_after_ms(const struct http_answer *answer, int64_t now_wall_ms)
+{
+    int64_t longest = -1;
+    for (size_t i = 0; i < answer->header_count; i++) {
+        if (strcasecmp(answer->headers[i].name, "Retry-After") != 0)
+            continue;
+        int64_t wait = wait_of(answer, answer->headers[i].value, now_wall_ms);
+        longest = wait > longest ? wait : longest;
+    }
+    return longest >= 0 ? longest : reset_ms(answer, now_wall_ms);
 }
 
 static double raw_delay_ms(const struct retry_policy *policy, int64_t round)

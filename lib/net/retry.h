@@ -48,8 +48,8 @@ enum retry_class retry_classify(const struct http_answer *answer);
 enum err_class retry_fatal_class(const struct http_answer *answer);
 
 /* How long the answer asks us to stay away: Retry-After (seconds, or a date against the answer's own Date,
- * `now_wall_ms` where it has none), or the reset time of exhausted rate-limit headers. -1: it does not ask.
- */
+ * `now_wall_ms` where it has none; of several the longest), or the reset time of exhausted rate-limit
+ * headers. -1: it does not ask. */
 int64_t retry_after_ms(const struct http_answer *answer, int64_t now_wall_ms);
 bool retry_is_rate_limited(const struct http_answer *answer);
 

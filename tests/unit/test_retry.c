@@ -129,6 +129,16 @@ static void test_retry_after(void **state)
         {503, later, NULL, NULL, NULL, 10000, true}, /* against our own clock */
         {503, "soon", NULL, NULL, NULL, -1, true},
         {503, "-5", NULL, NULL, NULL, -1, true},
+        {503, "2.0", NULL, NULL, NULL, 2000, true}, /* RFC 9110, 10.2.3 knows no fraction: never early */
+        {503, "2.", NULL, NULL, NULL, 2000, true},
+        {503, "2.001", NULL, NULL, NULL, 3000, true},
+        {503, "0.5 ", NULL, NULL, NULL, 1000, true},
+        {503, ".5", NULL, NULL, NULL, -1, true},
+        {503, "2.0.1", NULL, NULL, NULL, -1, true},
+        {503, "2 s", NULL, NULL, NULL, -1, true},
+        {503, "1, 3", NULL, NULL, NULL, 3000, true}, /* two fields that a proxy has joined */
+        {503, "3,1.5", NULL, NULL, NULL, 3000, true},
+        {503, "3,", NULL, NULL, NULL, -1, true},
         {403, NULL, NULL, "0", "30", 30000, true},
         {403, NULL, ten, "0", "1448877620", 20000, true},
         {403, NULL, NULL, "7", "30", -1, false},
@@ -154,6 +164,33 @@ static void test_retry_after(void **state)
         else
             assert_int_equal(found, test->expected_ms);
         assert_int_equal(retry_is_rate_limited(&answer), test->is_limited);
+    }
+}
+
+/* The longest holds: whoever takes another one comes too early for somebody. */
+static void test_several_retry_after(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *values[3];
+        int64_t expected_ms;
+    } cases[] = {
+        {{"1", "3"}, 3000},
+        {{"3", "1"}, 3000},
+        {{"soon", "2"}, 2000},
+        {{"2", "soon", "1"}, 2000},
+        {{"1", "Mon, 30 Nov 2015 10:00:40 GMT", "5"}, 40000},
+        {{"60", "Mon, 30 Nov 2015 10:00:40 GMT"}, 60000},
+        {{"soon", "later"}, -1},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct http_header headers[4] = {{"Date", "Mon, 30 Nov 2015 10:00:00 GMT"}};
+        size_t count = 1;
+        for (size_t j = 0; j < 3 && cases[i].values[j] != NULL; j++)
+            headers[count++] =
+                (struct http_header){j == 1 ? "retry-after" : "Retry-After", cases[i].values[j]};
+        struct http_answer answer = {.status = 503, .headers = headers, .header_count = count};
+        assert_int_equal(retry_after_ms(&answer, 0), cases[i].expected_ms);
     }
 }
 
@@ -196,8 +233,10 @@ static void test_delays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curl_codes), cmocka_unit_test(test_statuses),    cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_classify),   cmocka_unit_test(test_retry_after), cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_curl_codes),  cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_causes),      cmocka_unit_test(test_classify),
+        cmocka_unit_test(test_retry_after), cmocka_unit_test(test_several_retry_after),
+        cmocka_unit_test(test_delays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
