@@ -98,6 +98,12 @@ static bool speaks_no_tls(const struct http_exchange *exchange, CURLcode code)
     return false;
 }
 
+/* To curl that is as if the connection were lost; only its text says more. */
+static bool has_bad_chunk(const struct http_exchange *exchange, CURLcode code)
+{
+    return code == CURLE_RECV_ERROR && strstr(exchange->curl_text, "chunk") != NULL;
+}
+
 /* A refusal for good is no broken connection: another try would hear the same. */
 static void explain_refused_tunnel(struct http_answer *answer, int status)
 {
@@ -140,6 +146,8 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
     } else if (speaks_no_tls(exchange, code)) {
         answer->curl_code = CURLE_UNSUPPORTED_PROTOCOL; /* not broken off: another try will hear the same */
         answer->cause_words = "this port does not speak TLS (https)";
+    } else if (has_bad_chunk(exchange, code)) {
+        answer->cause_words = "the answer's chunks can't be read";
     } else if (curl_tells_more(code) && exchange->curl_text[0] != '\0') {
         char detail[WORDS_BYTES / 2];
         text_first_line(exchange->curl_text, strlen(exchange->curl_text), detail, sizeof detail);

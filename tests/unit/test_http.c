@@ -40,6 +40,12 @@ static const struct script_step absolute_steps[] = {
 static const struct script_step protocol_steps[] = {
     {.status = 301, .headers = "Location: //other.example/q\r\n"}};
 
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n"
+static const struct script_step no_chunk_steps[] = {{.raw = CHUNKED "zz\r\nlo\r\n0\r\n\r\n"}};
+static const struct script_step long_chunk_steps[] = {{.raw = CHUNKED "11111111111111111\r\nlo"}};
+static const struct script_step open_chunk_steps[] = {{.raw = CHUNKED "2\r\nlo!!0\r\n\r\n"}};
+static const struct script_step cut_chunk_steps[] = {{.raw = CHUNKED "9\r\nlo", .end = SCRIPT_CLOSE}};
+
 static const char paced_body[40000];
 static const struct script_step paced_steps[] = {
     {.body = paced_body, .body_length = sizeof paced_body, .pace_ms = 20}};
@@ -57,6 +63,10 @@ static const struct script_path paths[] = {
     ROW("/nothing", nothing_steps),
     ROW("/silent", silent_steps),
     ROW("/stall", stall_steps),
+    ROW("/no-chunk", no_chunk_steps),
+    ROW("/long-chunk", long_chunk_steps),
+    ROW("/open-chunk", open_chunk_steps),
+    ROW("/cut-chunk", cut_chunk_steps),
     ROW("/d/e/rel", relative_steps),
     ROW("/absolute", absolute_steps),
     ROW("/schemeless", protocol_steps),
@@ -122,6 +132,8 @@ struct answer_case {
     enum retry_class class;
 };
 
+#define BAD_CHUNK "the answer's chunks can't be read"
+
 static const struct answer_case answer_cases[] = {
     {"/ok", HTTP_ANSWERED, 200, "hello", NULL, NULL, NULL, RETRY_SUCCESS},
     {"/login", HTTP_ANSWERED, 407, "", NULL, NULL, NULL, RETRY_PERMANENT},
@@ -137,6 +149,11 @@ static const struct answer_case answer_cases[] = {
      "no answer within 1 s (first-byte timeout)", NULL, RETRY_TRANSIENT},
     {"/stall", HTTP_FAILED, 200, "hel", "stalled: under 1.0 KiB/s for 1 s (stall limit) after 3 bytes",
      "stalled: under 1.0 KiB/s for 1 s (stall limit)", NULL, RETRY_TRANSIENT},
+    {"/no-chunk", HTTP_FAILED, 200, "hel", BAD_CHUNK " after 3 bytes", BAD_CHUNK, NULL, RETRY_TRANSIENT},
+    {"/long-chunk", HTTP_FAILED, 200, "hel", BAD_CHUNK " after 3 bytes", BAD_CHUNK, NULL, RETRY_TRANSIENT},
+    {"/open-chunk", HTTP_FAILED, 200, "hello", BAD_CHUNK " after 5 bytes", BAD_CHUNK, NULL, RETRY_TRANSIENT},
+    {"/cut-chunk", HTTP_FAILED, 200, "hello", "connection closed before the end of the body after 5 bytes",
+     "connection closed before the end of the body", NULL, RETRY_TRANSIENT},
     {"/d/e/rel", HTTP_ANSWERED, 302, "", NULL, NULL, "http://127.0.0.1:%d/d/x%%20y?z=%%2520",
      RETRY_PERMANENT},
     {"/absolute", HTTP_ANSWERED, 302, "", NULL, NULL, "HTTPS://Example.com/a/../b%%2f%%2520?s=a%%20b",
