@@ -101,6 +101,12 @@ static bool has_odd_port(const struct parts *parts)
     return false;
 }
 
+/* "user:12#34@host": no path, and an '@' behind what ends the authority. */
+static bool has_cut_userinfo(const struct parts *parts)
+{
+    return (*parts->path == '?' || *parts->path == '#') && strchr(parts->path, '@') != NULL;
+}
+
 /* No "scheme://": "user:password@host/…" as in scp-like Git addresses still loses a password; "git@host:path"
  * is everybody's, and a path is no address. */
 static void put_schemeless(struct writer *writer, const char *text)
@@ -136,7 +142,7 @@ const char *url_redact(const char *url, char *out, size_t size)
     bool is_file = parts.scheme_length == 4 && strncasecmp(parts.scheme, "file", 4) == 0;
     put(&writer, url, parts.scheme_length + 3);
     /* Not to be taken apart with certainty: then nothing of it is shown. */
-    bool has_late_at = parts.has_userinfo && strchr(parts.path, '@') != NULL;
+    bool has_late_at = (parts.has_userinfo && strchr(parts.path, '@') != NULL) || has_cut_userinfo(&parts);
     if (!is_file && (parts.host_length == 0 || has_odd_port(&parts) || has_late_at)) {
         put_text(&writer, "***");
         return text_printable(writer.text, writer.used, '?', out, size);
@@ -154,7 +160,8 @@ const char *url_redact(const char *url, char *out, size_t size)
 static bool is_ambiguous(const struct parts *parts)
 {
     const char *authority = parts->scheme + parts->scheme_length + 3;
-    if (*parts->path == '\\')
+    bool has_colon = memchr(authority, ':', (size_t)(parts->path - authority)) != NULL;
+    if (*parts->path == '\\' || (has_cut_userinfo(parts) && (has_colon || parts->has_userinfo)))
         return true;
     for (const char *at = authority; at < parts->path; at++)
         if ((unsigned char)*at <= 0x20 || *at == 0x7F)

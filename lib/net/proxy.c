@@ -116,6 +116,26 @@ static bool has_port(const char *authority, size_t length)
     return colon != NULL && (bracket == NULL || colon > bracket);
 }
 
+static bool has_digits_for_port(const char *authority, size_t length)
+{
+    const char *end = authority + length;
+    const char *at = memrchr(authority, '@', length);
+    const char *host = at == NULL ? authority : at + 1;
+    const char *bracket = memrchr(host, ']', (size_t)(end - host));
+    const char *from = bracket == NULL ? host : bracket;
+    const char *colon = memchr(from, ':', (size_t)(end - from));
+    return colon == NULL || colon + 1 + strspn(colon + 1, "0123456789") >= end;
+}
+
+/* A login with a character that ends it elsewhere: part of the password would pass for the proxy's name, be
+ * looked up and be shown. */
+static bool is_unclear(const char *authority, size_t length)
+{
+    const char *at = strchr(authority, '@');
+    bool has_late_at = at != NULL && (at >= authority + length || strchr(at + 1, '@') != NULL);
+    return has_late_at || !has_digits_for_port(authority, length) || strchr(authority, '\\') != NULL;
+}
+
 /* With the scheme and the port that curl would take. */
 static int complete(const char *proxy, char **out, struct err *e)
 {
@@ -125,6 +145,11 @@ static int complete(const char *proxy, char **out, struct err *e)
     size_t length = strcspn(authority, "/?#");
     int port = strncasecmp(proxy, "https://", 8) == 0 ? DEFAULT_TLS_PORT : DEFAULT_PORT;
     char port_text[16] = "";
+    if (is_unclear(authority, length))
+        return err_set(
+            e, ERR_CONFIG,
+            "the proxy in the environment can't be read: it should be http://user:password@host:port, "
+            "with @ : / ? # in user and password written as %%40 %%3A %%2F %%3F %%23");
     if (!has_port(authority, length))
         snprintf(port_text, sizeof port_text, ":%d", port);
     if (asprintf(out, "%.*s://%.*s%s", scheme_length, marker == NULL ? "http" : proxy, (int)length, authority,

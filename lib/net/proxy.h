@@ -9,6 +9,8 @@
 /* The proxy for an http or https URL by the environment: `https_proxy` or `HTTPS_PROXY` for https,
  * `http_proxy` or `HTTP_PROXY` for http, else `all_proxy` or `ALL_PROXY`; the lower case wins, empty is
  * unset. *out is "scheme://[userinfo@]host:port", the caller's to free; NULL: none, or the host is excepted.
+ * One whose login can't be told from its host with certainty is refused (ERR_CONFIG; the text shows none of
+ * it).
  */
 int proxy_for(const char *url, char **out, struct err *e) MUST_CHECK;
 /* Whether `no_proxy` (or `NO_PROXY`) excepts the URL's host: names (and what ends with them, with or without

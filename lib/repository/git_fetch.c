@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { KEY_FILES = 3 };
@@ -224,8 +225,20 @@ static int on_transport(git_transport **out, git_remote *owner, void *payload)
     return git_http_transport(out, owner, watch->options, &watch->asked_password);
 }
 
+/* Its host can't be told with certainty: libgit2 would look up, and name, what may be part of a password. */
+static bool is_unclear(const char *url)
+{
+    return (strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0) && !url_is_http(url);
+}
+
 enum fetch_result git_fetch_here(const char *mirror, const struct repository_options *options, struct err *e)
 {
+    char shown[URL_TEXT_BYTES];
+    if (is_unclear(options->url)) {
+        err_fill(e, ERR_REPOSITORY, "can't fetch %s: the URL can't be read",
+                 url_redact(options->url, shown, sizeof shown));
+        return FETCH_DENIED;
+    }
     struct watch watch = {.options = options};
     /* HEAD by a name of its own: it may be detached, or its branch may be renamed later. */
     char heads[] = "+refs/heads/*:refs/heads/*";

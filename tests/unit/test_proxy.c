@@ -53,6 +53,7 @@ static void test_choice(void **state)
         {"http_proxy=http://bob:pw@p:8/x?y", "http://a.example/x", "http://bob:pw@p:8"},
         {"http_proxy=http://[::1]", "http://a.example/x", "http://[::1]:1080"},
         {"http_proxy=http://[::1]:8", "http://a.example/x", "http://[::1]:8"},
+        {"http_proxy=http://bob:p%40%23w@p:", "http://a.example/x", "http://bob:p%40%23w@p:"},
         {"all_proxy=http://p:1", "ssh://a.example/x", NULL},
         {"all_proxy=http://p:1", "git@a.example:x", NULL},
         {"http_proxy=http://p:1;no_proxy=a.example", "http://a.example/x", NULL},
@@ -67,6 +68,37 @@ static void test_choice(void **state)
         assert_int_equal(proxy_for(cases[i].url, &proxy, &e), 0);
         if (cases[i].proxy == NULL ? proxy != NULL : proxy == NULL || strcmp(proxy, cases[i].proxy) != 0)
             fail_msg("%s, %s: %s", cases[i].variables, cases[i].url, proxy == NULL ? "none" : proxy);
+    }
+    set("");
+}
+
+/* What might be part of a password is neither used as a host nor shown. */
+static void test_unclear_logins(void **state)
+{
+    (void)state;
+    static const char *const proxies[] = {
+        "http://pu:pp@SECRET#x@p", "http://pu:SECRET#x@p:1", "http://pu:12#SECRET@p",
+        "http://pu:SECRET/x@p",    "http://pu:12/SECRET@p",  "http://pu:SECRET?@p",
+        "pu:SECRET@x@p:1",         "socks5://pu:SECRET@x@p", "http://pu:SECRET",
+        "http://pu:SECRET\\@p",    "pu:SECRET/x@p",          "http://pu@SECRET#x@p",
+        "http://[::1]:SECRET",     "http://pu:a@p:SECRET",   "http://SECRET/@p",
+        "http://pu:1:SECRET#@p",
+    };
+    for (size_t i = 0; i < ARRAY(proxies); i++) {
+        char *proxy = NULL;
+        char variable[256];
+        struct err e;
+        err_init(&e);
+        snprintf(variable, sizeof variable, "all_proxy=%s", proxies[i]);
+        set(variable);
+        if (proxy_for("http://a.example/x", &proxy, &e) != -1)
+            fail_msg("%s: %s", proxies[i], proxy);
+        assert_null(proxy);
+        assert_int_equal(e.class, ERR_CONFIG);
+        assert_null(strstr(e.text, "SECRET"));
+        set(strcat(variable, ";no_proxy=*"));
+        err_init(&e);
+        assert_int_equal(proxy_for("http://a.example/x", &proxy, &e), 0); /* not needed */
     }
     set("");
 }
@@ -126,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_unclear_logins),
         cmocka_unit_test(test_exceptions),
         cmocka_unit_test(test_kinds),
     };

@@ -693,7 +693,9 @@ static void test_secrets_and_stop(void **state)
     struct world *world = *state;
     static const char *const urls[] = {
         "https://user:s3cret@127.0.0.1:1/x.git", "https://s3cret@127.0.0.1:1/x.git",
-        "odd://user:s3cret@host/x?token=s3cret", "http://127.0.0.1:1/x?key=s3cret"};
+        "odd://user:s3cret@host/x?token=s3cret", "http://127.0.0.1:1/x?key=s3cret",
+        "http://user:p@s3cret#x@127.0.0.1:1/x",  "http://user:12#s3cret@127.0.0.1:1/x",
+        "https://user:s3cret/@127.0.0.1:1/x"};
     for (size_t i = 0; i < ARRAY_LENGTH(urls); i++) {
         struct err e;
         err_init(&e);

@@ -34,6 +34,11 @@ static void test_redact(void **state)
         {"https://user:s3cret\\@example.com/a", "https://***"},
         {"https://user:p@s3/cret@example.com/a", "https://***"},
         {"https://user:p@s3?cret@example.com/a", "https://***"},
+        {"https://user:p@s3#cret@example.com/a", "https://***"},
+        {"https://user:12#s3cret@example.com/a", "https://***"},
+        {"https://user:12?s3cret@example.com/a", "https://***"},
+        {"https://s3#cret@example.com/a", "https://***"},
+        {"https://example.com:8080/@scope/a@1.2.tgz?to=x@y", "https://example.com:8080/@scope/a@1.2.tgz?…"},
         /* forms that curl takes and RFC 3986 does not */
         {"https:///user:s3cret@example.com/a", "https://***"},
         {"https://\\user:s3cret@example.com/a", "https://***"},
@@ -118,6 +123,9 @@ static void test_host(void **state)
         {"https://[2001:DB8::1]/a", "[2001:db8::1]:443"},
         {"https://[2001:db8::1]:8443/a", "[2001:db8::1]:8443"},
         {"https://example.com?a", "example.com:443"},
+        {"https://example.com?to=a@b", "example.com:443"},
+        {"https://user:pass@s3#cret@example.com/a", ""},
+        {"https://user:12#s3cret@example.com/a", ""},
         {"example.com/a", ""},
         {"", ""},
     };
