@@ -1,4 +1,5 @@
-/* A token bucket over all bodies. Whoever is paused is not stalled: the timers stand still meanwhile. */
+/* A token bucket over all bodies. Whoever is held back by it is not stalled; who has sent nothing since the
+ * last pause is not paused again, so that its silence is seen, and so that each gets its turn. */
 #include "fetch/bandwidth.h"
 
 /* So much of a second may come at once, after a quiet time. */
@@ -19,14 +20,11 @@ static void refill(struct fetcher *fetcher, int64_t now_ms)
     bandwidth->filled_ms = now_ms;
 }
 
-static void pause(struct transfer *transfer, bool paused, int64_t now_ms)
+static void pause(struct transfer *transfer, bool paused)
 {
-    if (paused)
-        transfer->paused_since_ms = now_ms;
-    else
-        transfer->progress_ms += now_ms - transfer->paused_since_ms; /* our doing, not the source's */
     transfer->is_paused = paused;
-    http_pause(transfer->exchange, paused);
+    transfer->may_be_paused = false;
+    transfer->progress_ms += http_pause(transfer->exchange, paused); /* our doing, not the source's */
 }
 
 /* At once, or one step of the loop would bring what a socket holds. */
@@ -36,10 +34,11 @@ void bandwidth_spend(struct transfer *transfer, size_t bytes)
     if (rate(fetcher) <= 0)
         return;
     fetcher->bandwidth.bytes -= (double)bytes;
+    transfer->may_be_paused = true;
     if (fetcher->bandwidth.bytes >= 0 || transfer->is_paused)
         return;
     fetcher->bandwidth.is_paused = true;
-    pause(transfer, true, transfer_now(transfer));
+    pause(transfer, true);
 }
 
 void bandwidth_apply(struct fetcher *fetcher, int64_t now_ms)
@@ -52,8 +51,8 @@ void bandwidth_apply(struct fetcher *fetcher, int64_t now_ms)
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         struct transfer *transfer = &fetcher->transfers[i];
         bool receives = transfer->exchange != NULL && transfer->verdict == VERDICT_BODY;
-        if (receives && transfer->is_paused != must_pause)
-            pause(transfer, must_pause, now_ms);
+        if (receives && transfer->is_paused != must_pause && (!must_pause || transfer->may_be_paused))
+            pause(transfer, must_pause);
     }
 }
 

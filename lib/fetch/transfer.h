@@ -98,8 +98,8 @@ struct transfer {
     int64_t hop_count;
     struct buf visited; /* "\nurl\n…" */
     struct http_exchange *exchange;
-    bool is_paused; /* by the cap on bandwidth, since then */
-    int64_t paused_since_ms;
+    bool is_paused;     /* by the cap on bandwidth */
+    bool may_be_paused; /* it received something since the last pause */
     enum verdict verdict;
     enum retry_cause cause;
     const char *cause_text; /* arena */

@@ -163,7 +163,7 @@ static void reset_answer(struct transfer *transfer)
     transfer->verdict = VERDICT_NONE;
     transfer->has_sniffed = false;
     transfer->ends_by_close = false;
-    transfer->is_paused = false;
+    transfer->is_paused = transfer->may_be_paused = false;
     transfer->discarded_bytes = 0;
     transfer->retry_after_ms = -1;
 }

@@ -273,10 +273,16 @@ void http_cancel(struct http_exchange *exchange)
     exchange_end_cancelled(exchange);
 }
 
-void http_pause(struct http_exchange *exchange, bool paused)
+int64_t http_pause(struct http_exchange *exchange, bool paused)
 {
+    /* What is resumed calls back at once, and may be paused again there. */
+    const struct stall_mark began = exchange->paused;
+    bool was_paused = exchange->is_paused;
     exchange->is_paused = paused;
+    if (paused && !was_paused)
+        exchange->paused = exchange_mark(exchange);
     loop_transfer_pause(exchange->http->loop, &exchange->transfer, paused);
+    return paused || !was_paused ? 0 : exchange_forgive_pause(exchange, &began);
 }
 
 int http_perform(struct http *http, const struct http_request *request, struct http_answer *answer,

@@ -124,7 +124,9 @@ struct http_exchange;
 struct http_exchange *http_start(struct http *http, const struct http_request *request,
                                  struct err *e) MUST_CHECK;
 void http_cancel(struct http_exchange *exchange); /* ends it without on_done */
-void http_pause(struct http_exchange *exchange, bool paused);
+/* The timers stand still meanwhile, if the peer was held back by it. The end of a pause tells how long it was
+ * (0: nothing worth the stall limit waited); everything else 0. */
+int64_t http_pause(struct http_exchange *exchange, bool paused);
 
 /* Starts it and runs the loop until it is done. `answer` is the caller's: http_answer_done(). -1: it could
  * not be started, or the loop was told to stop now. A failed exchange is 0 with answer->end. */

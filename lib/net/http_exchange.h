@@ -43,8 +43,9 @@ struct http_exchange {
     struct stall_mark mark;
     struct loop_timer tick;
     bool is_paused;
-    bool is_cancelled;     /* within a callback: freed once curl is out of it */
-    bool is_stopped_by_us; /* a callback said so */
+    struct stall_mark paused; /* when that began */
+    bool is_cancelled;        /* within a callback: freed once curl is out of it */
+    bool is_stopped_by_us;    /* a callback said so */
     bool headers_are_done;
     char *proxy;        /* NULL: none; with its login */
     bool is_proxied;    /* the request goes to an HTTP proxy, which answers in its own name or the host's */
@@ -76,6 +77,10 @@ void exchange_explain_timer(struct http_exchange *exchange, enum exchange_timer 
 
 /* http_timers.c */
 void exchange_enter(struct http_exchange *exchange, enum exchange_phase phase);
+/* A pause has ended: how long it held the peer back, which the stall limit leaves out. */
+int64_t exchange_forgive_pause(struct http_exchange *exchange, const struct stall_mark *paused);
+/* What the stall limit measures now. */
+struct stall_mark exchange_mark(const struct http_exchange *exchange);
 void exchange_tick(void *context);
 void exchange_set_tick(struct http_exchange *exchange);
 

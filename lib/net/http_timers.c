@@ -2,6 +2,8 @@
  * waited for, and the message says which one it was. */
 #include "net/http_exchange.h"
 
+/* More than that in a socket: the peer would send more if it could. */
+enum { HELD_BACK_BYTES = 16 * 1024 };
 enum { TICKS_PER_LIMIT = 40, SHORTEST_TICK_MS = 20, LONGEST_TICK_MS = 1000 };
 
 static int64_t now_ms(const struct http_exchange *exchange)
@@ -30,11 +32,44 @@ static uint64_t moved_bytes(const struct http_exchange *exchange)
     return exchange->answer.received_bytes + exchange->received_head_bytes + sent_bytes(exchange);
 }
 
+struct stall_mark exchange_mark(const struct http_exchange *exchange)
+{
+    return (struct stall_mark){.at_ms = now_ms(exchange), .bytes = moved_bytes(exchange)};
+}
+
 void exchange_enter(struct http_exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
     exchange->phase_started_ms = now_ms(exchange);
-    exchange->mark = (struct stall_mark){.at_ms = exchange->phase_started_ms, .bytes = moved_bytes(exchange)};
+    exchange->mark = exchange_mark(exchange);
+}
+
+/* What waits to be read is no silence: it may be others' turn, or we were away. */
+static uint64_t bytes_since(const struct http_exchange *exchange, const struct stall_mark *mark)
+{
+    return moved_bytes(exchange) - mark->bytes + loop_transfer_waiting_bytes(&exchange->transfer);
+}
+
+/* HTTP/2: its other streams' reading may have emptied the socket. */
+static bool shares_its_socket(const struct http_exchange *exchange)
+{
+    long version = 0;
+    return curl_easy_getinfo(exchange->transfer.easy, CURLINFO_HTTP_VERSION, &version) == CURLE_OK &&
+           version >= CURL_HTTP_VERSION_2_0;
+}
+
+/* Whoever sends slower than the limit while we don't look is as stalled as before: only where enough came
+ * meanwhile, or the socket is full of it, the time was ours. */
+int64_t exchange_forgive_pause(struct http_exchange *exchange, const struct stall_mark *paused)
+{
+    int64_t elapsed = now_ms(exchange) - paused->at_ms;
+    double enough = (double)exchange->request.stall_bytes_per_s * (double)elapsed / 1000.0;
+    uint64_t arrived = bytes_since(exchange, paused);
+    bool was_held_back = arrived > 0 && (arrived >= HELD_BACK_BYTES || (double)arrived >= enough);
+    if (!was_held_back && !shares_its_socket(exchange))
+        return 0;
+    exchange->mark.at_ms += elapsed;
+    return elapsed;
 }
 
 /* Slower than the limit ever since the mark, for the whole of stall_ms: a stall. Any stretch that was fast
@@ -42,14 +77,13 @@ void exchange_enter(struct http_exchange *exchange, enum exchange_phase phase)
 static bool is_stalled(struct http_exchange *exchange, int64_t now)
 {
     const struct http_request *request = &exchange->request;
-    if (request->stall_ms <= 0)
+    if (request->stall_ms <= 0 || exchange->is_paused)
         return false;
-    uint64_t bytes = moved_bytes(exchange);
     int64_t elapsed = now - exchange->mark.at_ms;
     double needed = (double)request->stall_bytes_per_s * (double)elapsed / 1000.0;
-    double moved = (double)(bytes - exchange->mark.bytes);
-    if (exchange->is_paused || (moved > 0 && moved >= needed)) {
-        exchange->mark = (struct stall_mark){.at_ms = now, .bytes = bytes};
+    double moved = (double)bytes_since(exchange, &exchange->mark);
+    if (moved > 0 && moved >= needed) {
+        exchange->mark = exchange_mark(exchange);
         return false;
     }
     return elapsed >= request->stall_ms;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { MAX_WAIT_MS = 60 * 1000, MAX_KEPT_CONNECTIONS = 32 };
@@ -67,6 +68,13 @@ static bool pipe_open(struct loop *loop)
     return true;
 }
 
+static struct loop_transfer *transfer_of(CURL *easy)
+{
+    char *owner = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
+    return (struct loop_transfer *)(void *)owner;
+}
+
 static size_t find_socket(const struct loop *loop, curl_socket_t socket)
 {
     size_t i = 0;
@@ -80,8 +88,10 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, 
 {
     struct loop *loop = context;
     size_t i = find_socket(loop, socket);
-    (void)easy;
+    struct loop_transfer *transfer = transfer_of(easy);
     (void)unused;
+    if (what != CURL_POLL_REMOVE && transfer != NULL)
+        transfer->socket = socket;
     if (what == CURL_POLL_REMOVE && i < loop->socket_count)
         loop->sockets[i] = loop->sockets[--loop->socket_count];
     if (what == CURL_POLL_REMOVE || i < loop->socket_count)
@@ -285,6 +295,14 @@ bool loop_is_performing(const struct loop *loop)
     return loop->is_performing;
 }
 
+size_t loop_transfer_waiting_bytes(const struct loop_transfer *transfer)
+{
+    int bytes = 0;
+    if (transfer->socket <= 0 || ioctl(transfer->socket, FIONREAD, &bytes) < 0 || bytes < 0)
+        return 0;
+    return (size_t)bytes;
+}
+
 void loop_transfer_pause(struct loop *loop, struct loop_transfer *transfer, bool paused)
 {
     bool was_performing = loop->is_performing;
@@ -319,10 +337,8 @@ static int finish_transfers(struct loop *loop)
     for (const CURLMsg *message; (message = curl_multi_info_read(loop->multi, &left)) != NULL;) {
         if (message->msg != CURLMSG_DONE)
             continue;
-        char *owner = NULL;
         CURLcode code = message->data.result;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-        struct loop_transfer *transfer = (struct loop_transfer *)(void *)owner;
+        struct loop_transfer *transfer = transfer_of(message->easy_handle);
         loop_transfer_remove(loop, transfer);
         transfer->done(transfer, code);
         ended++;

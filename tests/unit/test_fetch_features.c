@@ -162,6 +162,39 @@ static void test_bandwidth(void **state)
     close_world(&world);
 }
 
+/* While the cap holds others back, a source that is silent, or drips, is seen as soon as without a cap. */
+static void test_stall_under_the_cap(void **state)
+{
+    (void)state;
+    const struct script_step ills[] = {
+        {.body = package, .body_length = PACKAGE_BYTES, .send_at_most = 1000, .end = SCRIPT_STALL},
+        {.body = package, .body_length = PACKAGE_BYTES, .send_at_most = 40000, .end = SCRIPT_STALL}};
+    for (size_t i = 0; i < ARRAY_LENGTH(ills); i++) {
+        struct world world;
+        struct script_path paths[2];
+        struct package results[2];
+        struct err e;
+        err_init(&e);
+        const struct script_step good = {.body = package, .body_length = PACKAGE_BYTES};
+        open_world(&world, &ills[i], 1, &good, 1, paths);
+        world.fixture.settings.limits.bandwidth_bytes_per_s = 1024 * 1024;
+        world.fixture.settings.limits.stall_ms = 500;
+        world.fixture.settings.retry.rounds = 1;
+        const struct package_request requests[] = {
+            {.name = "ill", .url = world.urls[0], .bytes_needed = true},
+            {.name = "good",
+             .url = fixture_url(&world.fixture, scripted_server_port(world.servers[1]), "/mirror/a.pkg"),
+             .bytes_needed = true}};
+        assert_int_equal(fetch_run(&world.fixture.options, requests, 2, world.fixture.arena, results, &e), 0);
+        assert_int_equal(results[0].state, PACKAGE_FAILED);
+        assert_int_equal(results[1].state, PACKAGE_FETCHED);
+        assert_non_null(strstr(results[0].attempts[0].cause, "stall limit"));
+        assert_in_range(results[0].attempts[0].duration_ms, 500, 1400);
+        assert_true(results[1].attempts[0].duration_ms > 2000); /* 3 MiB, at 1 MiB per second */
+        close_world(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_partial_goes_on_from_a_mirror),
         cmocka_unit_test(test_blame),
         cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_stall_under_the_cap),
     };
     return cmocka_run_group_tests(tests, make_bodies, free_bodies);
 }

@@ -647,11 +647,37 @@ static void test_pause(void **state)
     start(&scene, &sleeper);
     run_for(&scene, 700);
     assert_int_equal(sleeper.done, 0);
-    http_pause(sleeper.own, false);
+    assert_in_range(http_pause(sleeper.own, false), 600, 5000);
     run_for(&scene, 700);
     assert_int_equal(sleeper.done, 1);
     assert_int_equal(sleeper.end, HTTP_ANSWERED);
     assert_int_equal(sleeper.bodies, sizeof paced_body);
+    scene_done(&scene);
+}
+
+/* A pause is no excuse for a peer that was silent, or slower than the limit, meanwhile. */
+static void test_pause_of_a_silent_peer(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct actor silent = {.done = 0};
+    scene_init(&scene);
+    set_path(&scene, "/stall");
+    scene.request.stall_ms = 600;
+    start(&scene, &silent);
+    run_for(&scene, 100);
+    assert_int_equal(silent.bodies, 3);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(http_pause(silent.own, true), 0);
+        run_for(&scene, 100);
+        assert_int_equal(silent.done, 0);
+        assert_int_equal(http_pause(silent.own, false), 0);
+        assert_int_equal(http_pause(silent.own, false), 0);
+        run_for(&scene, 5);
+    }
+    run_for(&scene, 200);
+    assert_int_equal(silent.done, 1);
+    assert_int_equal(silent.end, HTTP_FAILED);
     scene_done(&scene);
 }
 
@@ -737,6 +763,7 @@ int main(void)
         cmocka_unit_test(test_upload_stalls),
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_pause_of_a_silent_peer),
         cmocka_unit_test(test_stop_now),
         cmocka_unit_test(test_total_timeout),
         cmocka_unit_test(test_allocations),
