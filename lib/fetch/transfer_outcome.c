@@ -257,7 +257,10 @@ static void refused_by_status(struct transfer *transfer, const struct http_answe
 static void broken_off(struct transfer *transfer, const struct http_answer *answer)
 {
     struct source *source = transfer->source;
+    const struct clock *clock = transfer->fetcher->options->clock;
     const char *cause = transfer_describe_failure(transfer, answer);
+    if (transfer->verdict == VERDICT_NONE) /* a proxy's headers, if any */
+        transfer->retry_after_ms = retry_after_ms(answer, clock->wall_ms(clock->context));
     switch (retry_classify(answer)) {
     case RETRY_TRANSIENT_ONCE:
         if (source->had_unknown_error) {

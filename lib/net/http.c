@@ -150,7 +150,6 @@ void exchange_finish(struct http_exchange *exchange, enum http_end end, CURLcode
 {
     struct http_answer *answer = &exchange->answer;
     measure(exchange);
-    name_proxy(exchange);
     answer->end = end;
     answer->curl_code = (int)code;
     answer->proxy_wants_login = answer->status == 407 && exchange->is_proxied;
@@ -247,6 +246,7 @@ struct http_exchange *http_start(struct http *http, const struct http_request *r
         exchange_free(exchange);
         return NULL;
     }
+    name_proxy(exchange);
     exchange_enter(exchange, EXCHANGE_CONNECTING);
     exchange_set_tick(exchange);
     loop_transfer_add(http->loop, &exchange->transfer);

@@ -91,7 +91,7 @@ struct http_header {
 
 struct http_answer {
     enum http_end end;
-    int status; /* 0: none came */
+    int status; /* 0: none came; the headers may be those with which a proxy refused a tunnel */
     size_t header_count;
     struct http_header *headers;
     struct buf body;   /* where on_body is NULL */

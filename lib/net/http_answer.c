@@ -180,13 +180,28 @@ static int head_is_whole(struct http_exchange *exchange)
     return exchange->is_cancelled ? -1 : 0;
 }
 
+void exchange_take_proxy_head(struct http_exchange *exchange)
+{
+    struct err ignored;
+    err_init(&ignored);
+    if (parse_head(&exchange->answer, &exchange->header_bytes, &ignored) < 0)
+        exchange->answer.header_count = 0;
+    exchange->answer.status = 0;
+}
+
+/* A proxy's answer to CONNECT comes before there is a connection to the host. */
+static bool is_of_tunnel(const struct http_exchange *exchange)
+{
+    return exchange->is_tunnelled && exchange->phase == EXCHANGE_CONNECTING;
+}
+
 size_t exchange_on_header(char *line, size_t size, size_t count, void *context)
 {
     struct http_exchange *exchange = context;
     size_t length = size * count;
     if (exchange->is_cancelled)
         return 0;
-    if (exchange->phase != EXCHANGE_RECEIVING) {
+    if (exchange->phase != EXCHANGE_RECEIVING && !is_of_tunnel(exchange)) {
         const struct clock *clock = exchange->http->clock;
         exchange->answer.times.first_byte_ms = clock->monotonic_ms(clock->context) - exchange->started_ms;
         exchange_enter(exchange, EXCHANGE_RECEIVING);
@@ -205,5 +220,9 @@ size_t exchange_on_header(char *line, size_t size, size_t count, void *context)
     if (buf_add(head, line, length, &exchange->failure) < 0)
         return 0;
     bool is_last = length == 0 || line[0] == '\r' || line[0] == '\n';
+    if (is_of_tunnel(exchange)) {
+        exchange->has_tunnel = is_last;
+        return length;
+    }
     return is_last && head_is_whole(exchange) < 0 ? 0 : length;
 }

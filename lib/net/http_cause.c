@@ -105,16 +105,22 @@ static bool has_bad_chunk(const struct http_exchange *exchange, CURLcode code)
 }
 
 /* A refusal for good is no broken connection: another try would hear the same. */
-static void explain_refused_tunnel(struct http_answer *answer, int status)
+static void explain_refused_tunnel(struct http_exchange *exchange, int status)
 {
-    char text[WORDS_BYTES];
+    struct http_answer *answer = &exchange->answer;
+    const struct clock *clock = exchange->http->clock;
+    char text[WORDS_BYTES], duration[CLOCK_TEXT_BYTES];
+    exchange_take_proxy_head(exchange);
+    int64_t after_ms = retry_after_ms(answer, clock->wall_ms(clock->context));
     bool is_for_good = status >= 400 && status <= 499 && retry_of_status(status, false) == RETRY_PERMANENT;
     if (status == 407) {
         answer->status = 407;
         answer->proxy_wants_login = true;
         snprintf(text, sizeof text, "the proxy %s asks for a login (407)", answer->proxy);
     } else {
-        snprintf(text, sizeof text, "the proxy %s opens no tunnel (HTTP %d)", answer->proxy, status);
+        snprintf(text, sizeof text, "the proxy %s opens no tunnel (HTTP %d%s%s)", answer->proxy, status,
+                 after_ms < 0 ? "" : ", Retry-After ",
+                 after_ms < 0 ? "" : clock_duration_text(after_ms, duration));
     }
     if (is_for_good)
         answer->curl_code = CURLE_UNSUPPORTED_PROTOCOL;
@@ -140,7 +146,7 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
     char text[WORDS_BYTES];
     int status = tunnel_status(exchange);
     if (status != 0) {
-        explain_refused_tunnel(answer, status);
+        explain_refused_tunnel(exchange, status);
     } else if (err_is_set(&exchange->failure)) {
         answer->cause_words = keep(answer, exchange->failure.text, "our own processing of the answer failed");
     } else if (speaks_no_tls(exchange, code)) {
@@ -170,7 +176,9 @@ static const char *connect_words(struct http_exchange *exchange)
     curl_easy_getinfo(exchange->transfer.easy, CURLINFO_PRIMARY_IP, &address);
     if (looked_up == 0)
         return "host name not looked up";
-    return text_is_empty(address) ? "not connected" : "TLS not agreed on";
+    if (text_is_empty(address))
+        return "not connected";
+    return !exchange->is_tunnelled || exchange->has_tunnel ? "TLS not agreed on" : "CONNECT not answered";
 }
 
 void exchange_explain_timer(struct http_exchange *exchange, enum exchange_timer timer)
@@ -182,8 +190,10 @@ void exchange_explain_timer(struct http_exchange *exchange, enum exchange_timer 
     case TIMER_NONE:
         return;
     case TIMER_CONNECT:
-        snprintf(text, sizeof text, "%s within %s (connect timeout)", connect_words(exchange),
-                 clock_duration_text(request->connect_timeout_ms, duration));
+        snprintf(text, sizeof text, "%s within %s (connect timeout)%s%s", connect_words(exchange),
+                 clock_duration_text(request->connect_timeout_ms, duration),
+                 answer->proxy == NULL ? "" : ", through the proxy ",
+                 answer->proxy == NULL ? "" : answer->proxy);
         break;
     case TIMER_FIRST_BYTE:
         snprintf(text, sizeof text, "no answer within %s (first-byte timeout)",

@@ -50,9 +50,11 @@ struct http_exchange {
     char *proxy;        /* NULL: none; with its login */
     bool is_proxied;    /* the request goes to an HTTP proxy, which answers in its own name or the host's */
     bool is_tunnelled;  /* an HTTP proxy is asked for a tunnel (CONNECT) */
+    bool has_tunnel;    /* it has answered */
     struct err failure; /* our own, set in a callback. ERR_SERVER: the answer is larger than allowed */
     char curl_text[CURL_ERROR_SIZE];
-    struct buf header_bytes;      /* the raw lines of the answer that is under way */
+    struct buf
+        header_bytes; /* the raw lines of the answer (before it a proxy's to CONNECT) that is under way */
     uint64_t received_head_bytes; /* of all answers, for the stall limit */
     struct http_answer answer;
     struct http_answer *result; /* http_perform: where the answer goes instead of on_done */
@@ -68,6 +70,9 @@ void exchange_drop_parts(struct http_exchange *exchange);
 
 /* http_answer.c: curl's header callback, and what is made of the lines. */
 size_t exchange_on_header(char *line, size_t size, size_t count, void *context);
+
+/* The headers with which a proxy refused a tunnel become the answer's: they say when to come back. */
+void exchange_take_proxy_head(struct http_exchange *exchange);
 
 /* http_cause.c: fills cause and cause_words of a failed answer. */
 void exchange_explain(struct http_exchange *exchange, CURLcode code);

@@ -143,7 +143,6 @@ static CURLcode set_proxy(struct http_exchange *exchange)
     exchange->is_proxied = speaks_http && !exchange->is_tunnelled;
     SET(CURLOPT_PROXY, exchange->proxy == NULL ? "" : exchange->proxy);
     SET(CURLOPT_NOPROXY, "");
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
 }
 

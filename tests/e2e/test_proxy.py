@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 import unittest
 import http.server
 import urllib.parse
@@ -24,6 +25,7 @@ class Proxy(http.server.ThreadingHTTPServer):
     def __init__(self, login=None):
         super().__init__(("127.0.0.1", 0), ProxyHandler)
         self.seen, self.login, self.refuses, self.routes = [], login, None, {}
+        self.times, self.asks_for = [], None
         self.address = f"127.0.0.1:{self.server_port}"
         self.thread = threading.Thread(target=self.serve_forever, args=(0.05,))
         self.thread.start()
@@ -45,6 +47,7 @@ class ProxyHandler(http.server.BaseHTTPRequestHandler):
 
     def may_pass(self, target):
         self.server.seen.append(f"{self.command} {target}")
+        self.server.times.append(time.monotonic())
         login = self.server.login and "Basic " + base64.b64encode(self.server.login.encode()).decode()
         status = 407 if login and self.headers["Proxy-Authorization"] != login else self.server.refuses
         if status is None:
@@ -52,6 +55,8 @@ class ProxyHandler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         if status == 407:
             self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
+        if self.server.asks_for:
+            self.send_header("Retry-After", self.server.asks_for)
         self.send_header("Content-Length", "0")
         self.end_headers()
         return False
@@ -353,6 +358,21 @@ class ProxyAndCA(support.EndToEnd):
         proxy.refuses = 503
         self.assert_status(self.apply(world, "fetch", **changes), PARTIAL)
         self.assertEqual(len(proxy.seen), 4)
+
+    def test_a_proxy_that_asks_for_a_pause(self):
+        """Its Retry-After is honoured as a host's is, for packages, Git and Fleet."""
+        world, proxy = self.scene(tls=True), self.proxy()
+        proxy.refuses, proxy.asks_for = 503, "2"
+        changes = {"https_proxy": f"http://{proxy.address}", "TENDER_RETRY_INITIAL": "10ms"}
+        local = {"TENDER_REPOSITORY": None, "TENDER_DIR": str(world.repository)}
+        for part, command, settings in (("git", "plan", {}), ("fleet", "plan", local), ("packages", "fetch", local)):
+            with self.subTest(part=part):
+                proxy.seen.clear()
+                proxy.times.clear()
+                result = self.apply(world, command, **{**changes, **settings})
+                self.assertIn("opens no tunnel (HTTP 503, Retry-After 2 s)", result.stdout + result.stderr)
+                self.assertEqual(len(proxy.times), 2)
+                self.assertGreaterEqual(proxy.times[1] - proxy.times[0], 2)
 
     def test_a_proxy_that_is_not_there(self):
         world = self.scene()
