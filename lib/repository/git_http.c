@@ -33,11 +33,10 @@ struct git_http {
     struct http *http;
     char *base; /* the repository's URL, where redirects led */
     int redirects;
-    int64_t failures;         /* that passed, of the list */
-    int64_t due_ms, limit_ms; /* of the next try; of the whole (0: none) */
-    bool is_elsewhere;        /* a redirect led to another host: what was given is not for it */
-    bool gives_login;         /* the server asked for one */
-    bool *has_given_it;       /* told to who explains the failure */
+    int64_t limit_ms;   /* of the whole (0: none) */
+    bool is_elsewhere;  /* a redirect led to another host: what was given is not for it */
+    bool gives_login;   /* the server asked for one */
+    bool *has_given_it; /* told to who explains the failure */
 };
 
 /* One request and its answer. */
@@ -49,7 +48,9 @@ struct stream {
     size_t taken;
     struct http_exchange *exchange;
     bool is_good;       /* the answer is what was asked for */
-    bool has_delivered; /* some of it may be libgit2's already */
+    bool has_delivered; /* some of it is libgit2's already: too late for another try */
+    int64_t failures;   /* that passed */
+    int64_t due_ms;     /* of the next try */
     bool is_over, is_again, is_paused;
     int code; /* libgit2's, once it failed */
 };
@@ -89,7 +90,6 @@ static int on_body(void *context, const void *bytes, size_t length)
     err_init(&ignored);
     if (!stream->is_good)
         return 0;
-    stream->has_delivered = true;
     return buf_add(&stream->received, bytes, length, &ignored);
 }
 
@@ -142,7 +142,8 @@ static int64_t now_ms(const struct git_http *git)
     return git->options->clock->monotonic_ms(git->options->clock->context);
 }
 
-/* What may pass is waited for, as with packages, but only at the list: behind it libgit2 has begun. */
+/* What may pass is waited for, as with packages: each request says all that it needs, so it may be repeated
+ * until libgit2 has begun with the answer. */
 static bool will_try_again(struct stream *stream, const struct http_answer *answer, const char *cause)
 {
     struct git_http *git = stream->git;
@@ -150,31 +151,30 @@ static bool will_try_again(struct stream *stream, const struct http_answer *answ
     const struct retry_policy *policy = options->retry;
     char duration[CLOCK_TEXT_BYTES];
     enum retry_class class = retry_classify(answer);
-    bool may_pass = class == RETRY_TRANSIENT || (class == RETRY_TRANSIENT_ONCE && git->failures == 0);
-    if (policy == NULL || !stream->is_list || stream->has_delivered || !may_pass ||
-        git->failures + 1 >= policy->rounds)
+    bool may_pass = class == RETRY_TRANSIENT || (class == RETRY_TRANSIENT_ONCE && stream->failures == 0);
+    if (policy == NULL || stream->has_delivered || !may_pass || stream->failures + 1 >= policy->rounds)
         return false;
     int64_t asked = retry_after_ms(answer, options->clock->wall_ms(options->clock->context));
-    int64_t wait = retry_delay_ms(policy, git->failures, options->jitter);
+    int64_t wait = retry_delay_ms(policy, stream->failures, options->jitter);
     wait = asked > wait ? asked : wait;
-    git->due_ms = now_ms(git) + wait;
-    if (asked > policy->retry_after_max_ms || (git->limit_ms > 0 && git->due_ms >= git->limit_ms))
+    stream->due_ms = now_ms(git) + wait;
+    if (asked > policy->retry_after_max_ms || (git->limit_ms > 0 && stream->due_ms >= git->limit_ms))
         return false;
-    git->failures++;
+    stream->failures++;
+    buf_clear(&stream->received);
     stream->is_again = true;
     log_info(options->log, "wait", "the repository: %s; trying again in %s (attempt %lld of %lld)", cause,
-             clock_duration_text(wait, duration), (long long)git->failures + 1, (long long)policy->rounds);
+             clock_duration_text(wait, duration), (long long)stream->failures + 1, (long long)policy->rounds);
     return true;
 }
 
 static int fail_or_wait(struct stream *stream, const struct http_answer *answer, const char *cause)
 {
-    const struct git_http *git = stream->git;
     if (will_try_again(stream, answer, cause))
         return 0;
-    return git->failures == 0
+    return stream->failures == 0
                ? fail(-1, cause)
-               : fail_with(-1, "given up after %lld attempts: %s", (long long)git->failures + 1, cause);
+               : fail_with(-1, "given up after %lld attempts: %s", (long long)stream->failures + 1, cause);
 }
 
 static int judge(struct stream *stream, const struct http_answer *answer)
@@ -285,11 +285,11 @@ static int step(struct stream *stream)
     if (git->options->stop != NULL && *git->options->stop)
         return GIT_EUSER;
     int64_t until_ms = now_ms(git) + STEP_MS;
-    if (stream->is_again && git->due_ms < until_ms)
-        until_ms = git->due_ms;
+    if (stream->is_again && stream->due_ms < until_ms)
+        until_ms = stream->due_ms;
     if (loop_step(git->loop, until_ms, &e) < 0)
         return fail(-1, e.text);
-    if (stream->is_again && now_ms(git) >= git->due_ms)
+    if (stream->is_again && now_ms(git) >= stream->due_ms)
         return start(stream);
     return stream->code;
 }
@@ -308,6 +308,7 @@ static int stream_read(git_smart_subtransport_stream *parent, char *out, size_t 
     *got = waiting < size ? waiting : size;
     if (*got > 0)
         memcpy(out, stream->received.bytes + stream->taken, *got);
+    stream->has_delivered = stream->has_delivered || *got > 0;
     stream->taken += *got;
     if (stream->taken == stream->received.length) {
         buf_clear(&stream->received);

@@ -4,6 +4,7 @@ import base64
 import os
 import select
 import socket
+import struct
 import ssl
 import subprocess
 import threading
@@ -120,6 +121,10 @@ class GitHandler(http.server.BaseHTTPRequestHandler):
                 self.close_connection = True
             else:
                 self.say(ill)
+        elif self.server.pack_ills and self.command == "POST":
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.server.posts.append(time.monotonic())
+            self.play(self.server.pack_ills.pop(0))
         elif self.server.moved_to is not None:
             self.say(301, Location=self.server.moved_to + self.path)
         elif self.path.startswith("/loop"):
@@ -133,6 +138,21 @@ class GitHandler(http.server.BaseHTTPRequestHandler):
         else:
             return False
         return True
+
+    def play(self, ill):
+        """A pack that does not come: a status, a reset, a head without a body (or with its beginning)."""
+        self.close_connection = True
+        if ill == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+        elif ill in ("cut", "late"):
+            self.say(200, Content_Type="application/x-git-upload-pack-result", Content_Length="1000")
+            if ill == "late":
+                self.wfile.write(b"0008NAK\n")
+                self.wfile.flush()
+                time.sleep(0.3)
+        else:
+            self.say(ill, Retry_After="1")
 
     def run(self):
         if self.is_odd():
@@ -164,6 +184,7 @@ class GitServer(Server):
         super().__init__(context)
         self.folder, self.RequestHandlerClass = folder, GitHandler
         self.login, self.logins, self.moved_to, self.ills = None, [], None, []
+        self.pack_ills, self.posts = [], []
 
 
 class Relay(socket.socket):
@@ -443,6 +464,22 @@ class ProxyAndCA(support.EndToEnd):
             self.assertEqual(lists, requests, result.stdout)
             self.assertEqual("the repository: " in result.stderr, requests > 1)
             self.assertIn(words or "tender plan", result.stdout)
+
+    def test_git_host_in_trouble_at_the_pack(self):
+        """H15: the same for the request of a pack, counted by itself, as long as none of it was used."""
+        world = self.scene()
+        self.changes.update(TENDER_RETRY_ATTEMPTS="3", TENDER_RETRY_INITIAL="10ms")
+        cases = (("passes", [503], ["reset", 503], None, 2), ("cut", [], ["cut", "cut"], None, 2), ("dead", [503, 502], [503] * 9, "given up after 3 attempts: HTTP 503", 3),
+                 ("gone", [], [404] * 9, "HTTP 404", 1), ("late", [], ["late"] * 9, "", 1))
+        for name, ills, pack_ills, words, posts in cases:
+            with self.subTest(case=name):
+                self.git_server.ills, self.git_server.pack_ills, self.git_server.posts = list(ills), list(pack_ills), []
+                result = self.apply(world, TENDER_STATE_DIR=world.root / f"state-{name}")
+                self.assertEqual(len(self.git_server.posts), posts, result.stdout)
+                self.assertEqual("can't fetch" in result.stdout, words is not None, result.stdout)
+                self.assertIn(words or "", result.stdout)
+                if name == "dead":
+                    self.assertGreaterEqual(self.git_server.posts[2] - self.git_server.posts[0], 2, "Retry-After")
 
     def test_git_through_socks(self):
         world = self.scene()
