@@ -23,7 +23,7 @@ struct loop {
     bool is_out_of_memory;  /* seen within a callback */
     curl_socket_t *sockets; /* that curl watches */
     size_t socket_count, socket_capacity;
-    size_t turn; /* the socket that was looked at last */
+    size_t turn; /* the socket that is looked at next */
     int pipe_read, pipe_write;
     /* Written by the signal handler. */
     volatile sig_atomic_t stop_count;
@@ -83,6 +83,15 @@ static size_t find_socket(const struct loop *loop, curl_socket_t socket)
     return i;
 }
 
+/* The others keep their order, so that none loses its turn. */
+static void forget_socket(struct loop *loop, size_t i)
+{
+    loop->socket_count--;
+    memmove(&loop->sockets[i], &loop->sockets[i + 1], (loop->socket_count - i) * sizeof *loop->sockets);
+    if (i < loop->turn)
+        loop->turn--;
+}
+
 /* curl tells which sockets it watches. */
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *unused)
 {
@@ -93,7 +102,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, 
     if (what != CURL_POLL_REMOVE && transfer != NULL)
         transfer->socket = socket;
     if (what == CURL_POLL_REMOVE && i < loop->socket_count)
-        loop->sockets[i] = loop->sockets[--loop->socket_count];
+        forget_socket(loop, i);
     if (what == CURL_POLL_REMOVE || i < loop->socket_count)
         return 0;
     if (loop->socket_count == loop->socket_capacity) {
@@ -353,7 +362,9 @@ static int act(struct loop *loop, curl_socket_t socket, struct err *e)
     loop->is_performing = true;
     CURLMcode code = curl_multi_socket_action(loop->multi, socket, 0, &running);
     loop->is_performing = false;
-    if (code == CURLM_OUT_OF_MEMORY || loop->is_out_of_memory)
+    bool is_out_of_memory = code == CURLM_OUT_OF_MEMORY || loop->is_out_of_memory;
+    loop->is_out_of_memory = false; /* told once: the next run may find some */
+    if (is_out_of_memory)
         return err_set(e, ERR_MEMORY, "out of memory");
     if (code != CURLM_OK)
         return err_set(e, ERR_SYSTEM, "libcurl: %s", curl_multi_strerror(code));
@@ -361,13 +372,17 @@ static int act(struct loop *loop, curl_socket_t socket, struct err *e)
 }
 
 /* Socket by socket, and no further than to the first transfer that ends: its connection gets the next request
- * before the others' bytes are read. Otherwise all connections fall into step, and all wait at once. */
+ * before the others' bytes are read. Otherwise all connections fall into step, and all wait at once. One
+ * socket has its turn in any case: what ends by time must not starve the others. */
 static int perform(struct loop *loop, struct err *e)
 {
     int ended = act(loop, CURL_SOCKET_TIMEOUT, e);
-    for (size_t left = loop->socket_count; left > 0 && ended == 0 && loop->socket_count > 0; left--) {
-        loop->turn = (loop->turn + 1) % loop->socket_count;
-        ended = act(loop, loop->sockets[loop->turn], e);
+    bool goes_on = ended >= 0;
+    for (size_t left = loop->socket_count; goes_on && left > 0 && loop->socket_count > 0; left--) {
+        loop->turn %= loop->socket_count;
+        int more = act(loop, loop->sockets[loop->turn++], e);
+        ended = more < 0 ? -1 : ended + more;
+        goes_on = ended == 0;
     }
     return ended < 0 ? -1 : 0;
 }

@@ -743,6 +743,10 @@ static void test_allocations(void **state)
         else
             assert_int_equal(answer.status, 200);
         http_answer_done(&answer);
+        /* The loop has taken no harm. */
+        assert_int_equal(http_perform(scene.http, &scene.request, &answer, &scene.e), 0);
+        assert_int_equal(answer.status, 200);
+        http_answer_done(&answer);
     }
     unlink(path);
     scene_done(&scene);
