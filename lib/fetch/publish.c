@@ -26,15 +26,20 @@ int64_t publish_due_ms(const struct fetcher *fetcher)
     return fetcher->publish_since_ms + (is_due ? 0 : BATCH_WAIT_MS);
 }
 
-static void tell_validators(const struct transfer *transfer)
+static void tell_validators(struct transfer *transfer)
 {
     const struct memory_sink *memory = transfer->fetcher->options->memory;
     const struct package *result = transfer->result;
     bool is_primary = transfer->source == &transfer->sources.items[0];
     if (memory == NULL || memory->validator == NULL || transfer->request.sha256 != NULL || !is_primary)
         return;
+    char url_sha256[DIGEST_HEX_BYTES];
+    struct err ignored;
+    err_init(&ignored);
+    if (digest_bytes(transfer->request.url, strlen(transfer->request.url), url_sha256, &ignored) < 0)
+        return;
     struct remembered_validator validator = {
-        .url = transfer->request.url,
+        .url_sha256 = transfer_text(transfer, "%s", url_sha256),
         .etag = transfer->etag == NULL ? "" : transfer->etag,
         .last_modified = transfer->last_modified == NULL ? "" : transfer->last_modified,
         .sha256 = result->sha256,

@@ -1,6 +1,7 @@
 /* Look-ups in what former runs remembered. The arrays come sorted from lib/state: items by team and key,
- * validators by URL, defaults by digest. */
+ * validators by their URL's digest, defaults by digest. */
 #include "model/memory.h"
+#include "base/digest.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,19 @@ static int compare_validators(const void *a, const void *b)
 {
     const struct remembered_validator *left = a;
     const struct remembered_validator *right = b;
-    return strcmp(left->url, right->url);
+    return strcmp(left->url_sha256, right->url_sha256);
 }
 
 const struct remembered_validator *memory_find_validator(const struct memory *memory, const char *url)
 {
     if (memory == NULL || memory->validator_count == 0)
         return NULL;
-    const struct remembered_validator wanted = {.url = url};
+    char hex[DIGEST_HEX_BYTES];
+    struct err ignored;
+    err_init(&ignored);
+    if (digest_bytes(url, strlen(url), hex, &ignored) < 0)
+        return NULL; /* what is not remembered costs a request */
+    const struct remembered_validator wanted = {.url_sha256 = hex};
     return bsearch(&wanted, memory->validators, memory->validator_count, sizeof *memory->validators,
                    compare_validators);
 }

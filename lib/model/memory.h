@@ -29,7 +29,7 @@ struct remembered_default {
 
 /* What a URL answered last. */
 struct remembered_validator {
-    const char *url;
+    const char *url_sha256;    /* of the URL: it may hold secrets, and this is written to the disk */
     const char *etag;          /* as sent, quotes and W/ included; "" if none */
     const char *last_modified; /* as sent; "" if none */
     const char *sha256;        /* of the whole body */

@@ -1,6 +1,7 @@
 /* What a wished item is called, what identifies it, and what its wish amounts to: asked by every stage behind
  * the manifest. */
 #include "model/software.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "base/url.h"
 #include <stdio.h>
@@ -55,14 +56,22 @@ static int print_two(char *out, size_t size, const char *first, const char *seco
     return length + more < size ? (int)(length + more) : -1;
 }
 
+static const char package_prefix[] = "package:";
+
 int software_key(const struct software_item *item, char *out, size_t size, struct err *e)
 {
     int length = 0;
+    char hex[DIGEST_HEX_BYTES], shown[URL_TEXT_BYTES];
     switch (item->kind) {
     case SOFTWARE_PACKAGE:
-        length = item->url != NULL
-                     ? print_two(out, size, "package:", item->url)
-                     : print_two(out, size, "digest:", item->sha256 != NULL ? item->sha256 : "");
+        if (item->url == NULL) {
+            length = print_two(out, size, "digest:", item->sha256 != NULL ? item->sha256 : "");
+            break;
+        }
+        if (digest_bytes(item->url, strlen(item->url), hex, e) < 0)
+            return -1;
+        length =
+            snprintf(out, size, "%s%s %s", package_prefix, hex, url_redact(item->url, shown, sizeof shown));
         break;
     case SOFTWARE_SCRIPT_PACKAGE:
         length = snprintf(out, size, "script:%s", item->script.path != NULL ? item->script.path : "");
@@ -76,8 +85,15 @@ int software_key(const struct software_item *item, char *out, size_t size, struc
         break;
     }
     if (length < 0 || (size_t)length >= size)
-        return err_set(e, ERR_MEMORY, "the URL is longer than %zu bytes", size);
+        return err_set(e, ERR_MEMORY, "what identifies an item is longer than %zu bytes", size);
     return 0;
+}
+
+const char *software_key_url(const char *key)
+{
+    return text_starts_with(key, package_prefix) && strlen(key) > strlen(package_prefix) + DIGEST_HEX_BYTES
+               ? key + strlen(package_prefix) + DIGEST_HEX_BYTES
+               : NULL;
 }
 
 /* Each value goes into the digest with its length before it, so that no two wishes run into the same bytes.

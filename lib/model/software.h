@@ -93,10 +93,12 @@ struct software_item {
 /* What people call it: display name, else package file's or script's base name, else URL's file name, slug,
  * App Store id, or the digest's start. Into out (cut); returns out. */
 const char *software_name(const struct software_item *item, char *out, size_t size);
-/* What identifies it over runs and in a team: "package:<url>", "digest:<sha256>", "script:<path>",
- * "maintained:<slug>", "store:<id>/<platform>". It may hold a URL's secrets: for memory and comparing only,
- * never shown. In `out` (needs room for the URL + 16); -1 if too small. */
+/* What identifies it over runs and in a team: "package:<its URL's SHA-256> <its URL, redacted>" (it is
+ * written to the disk, and URLs hold secrets), "digest:<sha256>", "script:<path>", "maintained:<slug>",
+ * "store:<id>/<platform>". For memory and comparing only. In `out`; -1 if too small. */
 int software_key(const struct software_item *item, char *out, size_t size, struct err *e) MUST_CHECK;
+/* The redacted URL in such a key; NULL: it is of another kind. */
+const char *software_key_url(const char *key);
 /* SHA-256 over everything that Fleet is to have of the item (not: places, backup URLs and how it is
  * downloaded): equal wishes have equal fingerprints. */
 int software_fingerprint(const struct software_item *item, char hex[DIGEST_HEX_BYTES],

@@ -2,11 +2,10 @@
  * that came from such a URL is probably the one that the new item updates; the server alone can tell, and
  * delivery asks it. */
 #include "base/text.h"
+#include "base/url.h"
 #include "plan/work.h"
 #include <ctype.h>
 #include <string.h>
-
-static const char package_prefix[] = "package:";
 
 static bool is_digit(char letter)
 {
@@ -54,11 +53,13 @@ static bool came_from_such_url(const struct memory *memory, int64_t team_id,
 {
     if (!text_is_empty(title->url) && differs_in_numbers_only(title->url, url))
         return true;
+    char shown[URL_TEXT_BYTES];
+    url_redact(url, shown, sizeof shown); /* as it is remembered */
     for (size_t i = memory == NULL ? 0 : first_of_team(memory, team_id);
          memory != NULL && i < memory->item_count && memory->items[i].team_id == team_id; i++) {
         const struct remembered_item *item = &memory->items[i];
-        if (item->title_id == title->title_id && text_starts_with(item->key, package_prefix) &&
-            differs_in_numbers_only(item->key + strlen(package_prefix), url))
+        const char *remembered = item->title_id == title->title_id ? software_key_url(item->key) : NULL;
+        if (remembered != NULL && differs_in_numbers_only(remembered, shown))
             return true;
     }
     return false;

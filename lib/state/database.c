@@ -14,7 +14,7 @@
 
 enum {
     APPLICATION_ID = 0x54454E44 /* "TEND" */,
-    SCHEMA_VERSION = 1,
+    SCHEMA_VERSION = 2,
     BUSY_TIMEOUT_MS = 5000,
     PATH_BYTES = 4096,
     ASIDE_KEPT = 3 /* the newest ones */
@@ -23,7 +23,7 @@ enum {
 static const char schema[] =
     "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1413828164;"
-    "PRAGMA user_version = 1;"
+    "PRAGMA user_version = 2;"
     "CREATE TABLE servers (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE);"
     "CREATE TABLE items (server INTEGER NOT NULL, team INTEGER NOT NULL, key TEXT NOT NULL,"
     " title INTEGER NOT NULL, sha256 TEXT NOT NULL, wish TEXT NOT NULL, row TEXT NOT NULL,"
@@ -31,16 +31,36 @@ static const char schema[] =
     " UNIQUE (server, team, key));"
     "CREATE TABLE defaults (server INTEGER NOT NULL, package TEXT NOT NULL, field INTEGER NOT NULL,"
     " text TEXT NOT NULL, UNIQUE (server, package, field, text));"
-    "CREATE TABLE validators (url TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, last_modified TEXT NOT NULL,"
+    "CREATE TABLE validators (url_sha256 TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, last_modified TEXT NOT "
+    "NULL,"
     " sha256 TEXT NOT NULL, file_name TEXT NOT NULL, size INTEGER NOT NULL);"
     "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, server INTEGER NOT NULL,"
     " started_ms INTEGER NOT NULL, duration_ms INTEGER NOT NULL, command TEXT NOT NULL,"
     " version TEXT NOT NULL, revision TEXT NOT NULL, exit_status INTEGER NOT NULL, failure TEXT NOT NULL,"
     " counts TEXT NOT NULL, received INTEGER NOT NULL, uploaded INTEGER NOT NULL);"
     "COMMIT;";
-_Static_assert(APPLICATION_ID == 1413828164 && SCHEMA_VERSION == 1, "the schema's text names both numbers");
+_Static_assert(APPLICATION_ID == 1413828164 && SCHEMA_VERSION == 2, "the schema's text names both numbers");
 
-enum verdict { VERDICT_OURS, VERDICT_EMPTY, VERDICT_NEWER, VERDICT_FOREIGN, VERDICT_CORRUPT, VERDICT_FAILED };
+/* Version 1 held whole URLs, with what is secret in them. What is overwritten and left out here is learned
+ * again; no page keeps it. */
+static const char upgrade[] = "PRAGMA secure_delete = ON;"
+                              "BEGIN IMMEDIATE;"
+                              "DELETE FROM items;"
+                              "DELETE FROM validators;"
+                              "ALTER TABLE validators RENAME COLUMN url TO url_sha256;"
+                              "PRAGMA user_version = 2;"
+                              "COMMIT;"
+                              "VACUUM;";
+
+enum verdict {
+    VERDICT_OURS,
+    VERDICT_OLDER,
+    VERDICT_EMPTY,
+    VERDICT_NEWER,
+    VERDICT_FOREIGN,
+    VERDICT_CORRUPT,
+    VERDICT_FAILED
+};
 
 bool database_is_corrupt(int code)
 {
@@ -127,7 +147,9 @@ static enum verdict examine(sqlite3 *database)
         read_number(database, "SELECT count(*) FROM pragma_quick_check(1) WHERE quick_check = 'ok'", &sound);
     if (code != SQLITE_OK)
         return verdict_of_code(code);
-    return sound == 1 && version == SCHEMA_VERSION ? VERDICT_OURS : VERDICT_CORRUPT;
+    if (sound != 1 || version < 1)
+        return VERDICT_CORRUPT;
+    return version == SCHEMA_VERSION ? VERDICT_OURS : VERDICT_OLDER;
 }
 
 static void close_database(struct state *state)
@@ -226,9 +248,9 @@ static int open_file(struct state *state, struct err *e)
     return -1;
 }
 
-static int make_schema(struct state *state, struct err *e)
+static int make_schema(struct state *state, const char *sql, struct err *e)
 {
-    if (database_run(state->database, schema, e) == 0)
+    if (database_run(state->database, sql, e) == 0)
         return 0;
     close_database(state);
     return -1;
@@ -245,7 +267,7 @@ static int start_over_for(struct state *state, const char *why, struct err *e)
     if (set_aside(state, why, e) < 0 || open_file(state, e) < 0 ||
         database_run(state->database, "PRAGMA journal_mode = TRUNCATE", e) < 0)
         return -1;
-    return make_schema(state, e);
+    return make_schema(state, schema, e);
 }
 
 int database_start_over(struct state *state, const char *why, struct err *e)
@@ -258,9 +280,10 @@ static int act_on(struct state *state, enum verdict verdict, struct err *e)
     switch (verdict) {
     case VERDICT_OURS:
         return 0;
+    case VERDICT_OLDER:
     case VERDICT_EMPTY:
         if (!state->read_only)
-            return make_schema(state, e);
+            return make_schema(state, verdict == VERDICT_EMPTY ? schema : upgrade, e);
         close_database(state);
         return 0;
     case VERDICT_NEWER:

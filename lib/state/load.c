@@ -55,7 +55,7 @@ static int read_validator(struct reading *reading, sqlite3_stmt *row, struct err
         ARENA_PUSH(reading->arena, &memory->validators, &memory->validator_count, &reading->capacity, e);
     if (validator == NULL)
         return -1;
-    *validator = (struct remembered_validator){.url = column_text(row, 0, reading->arena, e),
+    *validator = (struct remembered_validator){.url_sha256 = column_text(row, 0, reading->arena, e),
                                                .etag = column_text(row, 1, reading->arena, e),
                                                .last_modified = column_text(row, 2, reading->arena, e),
                                                .sha256 = column_text(row, 3, reading->arena, e),
@@ -74,8 +74,8 @@ static const struct {
      true, read_item},
     {"SELECT package, field, text FROM defaults WHERE server = ?1 ORDER BY package, field, text", true,
      read_default},
-    {"SELECT url, etag, last_modified, sha256, file_name, size FROM validators ORDER BY url", false,
-     read_validator},
+    {"SELECT url_sha256, etag, last_modified, sha256, file_name, size FROM validators ORDER BY url_sha256",
+     false, read_validator},
 };
 
 static int read_table(struct state *state, size_t table, struct arena *arena, struct memory *memory,

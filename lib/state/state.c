@@ -184,7 +184,7 @@ static void learn_default(void *context, const struct remembered_default *script
 
 static void learn_validator(void *context, const struct remembered_validator *validator)
 {
-    struct value values[] = {TEXT_VALUE(validator->url),           TEXT_VALUE(validator->etag),
+    struct value values[] = {TEXT_VALUE(validator->url_sha256),    TEXT_VALUE(validator->etag),
                              TEXT_VALUE(validator->last_modified), TEXT_VALUE(validator->sha256),
                              TEXT_VALUE(validator->file_name),     NUMBER_VALUE(validator->size_bytes)};
     learn(context, "INSERT OR REPLACE INTO validators VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values,

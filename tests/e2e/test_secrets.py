@@ -40,6 +40,26 @@ class Secrets(support.EndToEnd):
         for row in world.requests("fleet"):
             self.assertNotIn("pass-word", str(row), "not even to Fleet")
 
+    def test_nothing_secret_is_kept_in_the_state_directory(self):
+        """G10, on the disk: userinfo, queries, tokens, credential headers, secret variables."""
+        world = self.world(script={"packages": {"/held.deb": {"file": "beta_1.0_amd64.deb", "behaviours": [{"do": "reset", "after_bytes": 100}] * 40}}})
+        base = world.package_url.replace("http://", "http://user:pass-word@")
+        world.write("tender.yml", f"sources:\n  - prefix: {world.package_url}/\n    header: \"X-Api-Key: ${{VENDOR_KEY}}\"\n")
+        world.write("lib/install.sh", "#!/bin/sh\necho $FLEET_SECRET_LICENCE\n")
+        world.team("Workstations", {"url": base + "/" + ALPHA + "?signature=tell-nobody", "install_script": {"path": "../lib/install.sh"}},
+                   {"url": base + "/held.deb?signature=tell-nobody"})
+        variables = {"VENDOR_KEY": "hush-hush", "FLEET_SECRET_LICENCE": "very-secret-value"}
+        for command in ("plan", "fetch", "apply", "apply"):
+            result = world.tender(command, "--retry-attempts", "1", "--log-level", "debug", **variables)
+        self.assertEqual(world.digests("Workstations"), {"alpha": sha256_of(ALPHA)}, result.stderr)
+        secrets = [text.encode() for text in (support.SECRET_TOKEN, "pass-word", "tell-nobody", *variables.values())]
+        files = [path for path in world.state.rglob("*") if path.is_file()]
+        self.assertIn("state.db", [path.name for path in files])
+        for path in files:
+            content = path.name.encode() + path.read_bytes()
+            for secret in secrets:
+                self.assertNotIn(secret, content, f"a secret is in {path}")
+
     def test_token_file(self):
         world = self.world()
         world.team("Workstations", {"url": "/" + ALPHA})

@@ -302,6 +302,27 @@ static const struct observed_team *observed_team_of(const struct golden_case *go
     die("no team %d", (int)id);
 }
 
+static char *digest_of_text(const char *text, struct arena *arena)
+{
+    char *hex = must(arena_alloc(arena, DIGEST_HEX_BYTES, &e));
+    if (digest_bytes(text, strlen(text), hex, &e) < 0)
+        die("%s", e.text);
+    return hex;
+}
+
+/* Cases name a package by its URL; what is remembered, by more than that. */
+static const char *remembered_key(const char *key, struct arena *arena)
+{
+    static const char package[] = "package:";
+    if (strncmp(key, package, sizeof package - 1) != 0)
+        return key;
+    const struct software_item item = {.url = key + sizeof package - 1};
+    char *out = must(arena_alloc(arena, KEY_BYTES, &e));
+    if (software_key(&item, out, KEY_BYTES, &e) < 0)
+        die("%s", e.text);
+    return out;
+}
+
 static const char *wish_fingerprint_of(const struct golden_case *golden, const char *key, struct arena *arena)
 {
     char own[KEY_BYTES];
@@ -333,7 +354,7 @@ static struct remembered_item read_remembered(const struct golden_case *golden, 
     CHECK_KEYS(object, "team", "key", "title", "sha256", "wish", "row", "ignored", "assumed", "age_hours");
     struct remembered_item item = {
         .team_id = number_of(object, "team", 1),
-        .key = text_of(object, "key", ""),
+        .key = remembered_key(text_of(object, "key", ""), arena),
         .title_id = number_of(object, "title", 0),
         .sha256 = digest_of(object, "sha256", arena),
         .ignored_fields = fields_of(object, "ignored"),
@@ -365,23 +386,21 @@ static void read_memory(const json_t *memory, struct arena *arena, struct golden
     for (size_t i = 0; i < to->default_count; i++) {
         const json_t *object = json_array_get(defaults, i);
         const char *text = text_of(object, "text", "");
-        char *hex = must(arena_alloc(arena, DIGEST_HEX_BYTES, &e));
-        if (digest_bytes(text, strlen(text), hex, &e) < 0)
-            die("%s", e.text);
         to->defaults[i] =
             (struct remembered_default){.package_sha256 = digest_of(object, "sha256", arena),
                                         .field = (enum software_field)fields_of(object, "field"),
-                                        .text_sha256 = hex};
+                                        .text_sha256 = digest_of_text(text, arena)};
     }
     to->validator_count = json_array_size(validators);
     to->validators = must(arena_alloc_array(arena, to->validator_count, sizeof *to->validators, &e));
     for (size_t i = 0; i < to->validator_count; i++) {
         const json_t *object = json_array_get(validators, i);
-        to->validators[i] = (struct remembered_validator){.url = text_of(object, "url", ""),
-                                                          .etag = "\"e\"",
-                                                          .last_modified = "",
-                                                          .sha256 = digest_of(object, "sha256", arena),
-                                                          .file_name = "f"};
+        to->validators[i] =
+            (struct remembered_validator){.url_sha256 = digest_of_text(text_of(object, "url", ""), arena),
+                                          .etag = "\"e\"",
+                                          .last_modified = "",
+                                          .sha256 = digest_of(object, "sha256", arena),
+                                          .file_name = "f"};
     }
     memory_sort(to);
 }

@@ -67,7 +67,7 @@ static void keep_validator(void *context, const struct remembered_validator *val
     struct fetch_fixture *fixture = context;
     fixture->told_count++;
     fixture->told = (struct remembered_validator){
-        .url = keep_text(fixture, validator->url),
+        .url_sha256 = keep_text(fixture, validator->url_sha256),
         .etag = keep_text(fixture, validator->etag),
         .last_modified = keep_text(fixture, validator->last_modified),
         .sha256 = keep_text(fixture, validator->sha256),

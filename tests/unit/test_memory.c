@@ -17,8 +17,10 @@ static struct remembered_item items[] = {
     {.team_id = -1, .key = "x", .title_id = 5},
 };
 static struct remembered_validator validators[] = {
-    {.url = "https://example.com/b", .etag = "\"2\""},
-    {.url = "https://example.com/a", .etag = "\"1\""},
+    {.url_sha256 = "d7fe568b31ae0fb9ee8a1311409b521aeb6a1b50f459bdf15c6f4a3f29dde53b" /* …/b */,
+     .etag = "\"2\""},
+    {.url_sha256 = "2dce0a4c50441bfccfa9caf4b58c3cba6e06c420505dd829f0436de1aa44baac" /* …/a */,
+     .etag = "\"1\""},
 };
 static struct remembered_default defaults[] = {
     {.package_sha256 = "bb", .field = FIELD_INSTALL_SCRIPT, .text_sha256 = "11"},

@@ -54,6 +54,13 @@ static const char *random_url(struct world *world)
     return urls[dice(world, URLS)];
 }
 
+static const char *digest_of_text(struct world *world, const char *text)
+{
+    char *hex = zeroed(world, DIGEST_HEX_BYTES, 1);
+    assert_int_equal(digest_bytes(text, strlen(text), hex, &e), 0);
+    return hex;
+}
+
 static struct string_list random_labels(struct world *world, unsigned kinds)
 {
     static const char *const names[] = {"Debian", "macOS", "Missing"};
@@ -177,8 +184,12 @@ static void random_memory(struct world *world)
         }
     if (dice(world, 2)) {
         const char *digest = random_digest(world);
-        memory->validators[memory->validator_count++] = (struct remembered_validator){
-            .url = random_url(world), .etag = "e", .last_modified = "", .sha256 = digest, .file_name = "f"};
+        memory->validators[memory->validator_count++] =
+            (struct remembered_validator){.url_sha256 = digest_of_text(world, random_url(world)),
+                                          .etag = "e",
+                                          .last_modified = "",
+                                          .sha256 = digest,
+                                          .file_name = "f"};
     }
     memory_sort(memory);
 }

@@ -57,7 +57,11 @@ static void test_key(void **state)
         struct software_item item;
         const char *expected;
     } cases[] = {
-        {{.url = "https://example.com/a", .sha256 = "abc"}, "package:https://example.com/a"},
+        {{.url = "https://example.com/a", .sha256 = "abc"},
+         "package:2dce0a4c50441bfccfa9caf4b58c3cba6e06c420505dd829f0436de1aa44baac https://example.com/a"},
+        {{.url = "https://u:pass@example.com/a?sig=x"},
+         "package:56fb34051aa2f1c523ee9f07d00bd6046de5ff1425c264f1541724bda0995413 "
+         "https://***@example.com/a?…"},
         {{.sha256 = "abc"}, "digest:abc"},
         {{.kind = SOFTWARE_SCRIPT_PACKAGE, .script = {.path = "lib/a.sh"}}, "script:lib/a.sh"},
         {{.kind = SOFTWARE_MAINTAINED_APP, .slug = "slack/darwin"}, "maintained:slack/darwin"},
@@ -67,7 +71,7 @@ static void test_key(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct err e;
         err_init(&e);
-        char out[128];
+        char out[256];
         assert_int_equal(software_key(&cases[i].item, out, sizeof out, &e), 0);
         assert_string_equal(out, cases[i].expected);
         assert_int_equal(software_key(&cases[i].item, out, strlen(cases[i].expected) + 1, &e), 0);

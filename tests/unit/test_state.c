@@ -98,8 +98,13 @@ static void learn_all(struct state *state)
     struct memory_sink sink = state_sink(state);
     const struct remembered_item items[] = {item(2, "package:b"), item(1, "package:é"), item(1, "package:a")};
     const struct remembered_default script = {"ab", FIELD_INSTALL_SCRIPT, "cd"};
-    const struct remembered_validator validator = {"https://v.example/a", "W/\"1\"", "", "ab", "a.deb",
-                                                   UINT64_C(5000000000)};
+    const struct remembered_validator validator = {
+        "93825501eaa4cc6225d925c93b8280a1158208c8d77edea8b66e3946004cae97",
+        "W/\"1\"",
+        "",
+        "ab",
+        "a.deb",
+        UINT64_C(5000000000)};
     for (size_t i = 0; i < ARRAY_LENGTH(items); i++)
         sink.item(sink.context, &items[i]);
     sink.script_default(sink.context, &script);
@@ -350,10 +355,42 @@ static void test_newer(void **unused)
     assert_int_equal(state_commit(state, &e), 0);
     state_close(state);
     assert_int_equal(warnings, 1);
-    run_sql("PRAGMA user_version = 1"); /* as it was: nothing was destroyed or added */
+    run_sql("PRAGMA user_version = 2"); /* as it was: nothing was destroyed or added */
     state = open_state(SERVER, true);
     assert_int_equal(load(state, arena).item_count, 3);
     state_close(state);
+}
+
+/* A file of version 1 held whole URLs: what they were is not to be found in it any more. */
+static void test_older(void **unused)
+{
+    (void)unused;
+    CLEANUP(arena_cleanup) struct arena *arena = arena_new(ARENA_BYTES);
+    struct buf bytes = BUF_INIT(1024 * 1024);
+    struct state *state = open_state(SERVER, false);
+    learn_all(state);
+    state_close(state);
+    run_sql("ALTER TABLE validators RENAME COLUMN url_sha256 TO url;"
+            "UPDATE validators SET url = 'https://u:pass-word@v.example/a';"
+            "UPDATE items SET key = 'package:https://v.example/a?sig=tell-nobody' || key;"
+            "PRAGMA user_version = 1");
+    state = open_state(SERVER, true); /* can't be changed: this run does without */
+    assert_int_equal(load(state, arena).item_count, 0);
+    state_close(state);
+    state = open_state(SERVER, false);
+    struct memory memory = load(state, arena);
+    assert_int_equal(memory.item_count + memory.validator_count, 0);
+    assert_int_equal(memory.default_count, 1);
+    learn_all(state);
+    state_close(state);
+    state = open_state(SERVER, false);
+    assert_int_equal(load(state, arena).item_count, 3);
+    state_close(state);
+    assert_int_equal(warnings, 0);
+    assert_int_equal(file_read(path_of("state.db"), &bytes, &e), 0);
+    assert_null(memmem(bytes.bytes, bytes.length, "pass-word", 9));
+    assert_null(memmem(bytes.bytes, bytes.length, "tell-nobody", 11));
+    buf_done(&bytes);
 }
 
 /* An empty file, as a full disk leaves it, is filled. */
@@ -476,14 +513,23 @@ static void test_no_memory(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),        TEST(test_replace_and_forget),
-        TEST(test_servers_are_apart), TEST(test_no_secrets),
-        TEST(test_uncommitted),       TEST(test_read_only),
-        TEST(test_garbage),           TEST(test_few_are_kept),
-        TEST(test_garbage_read_only), TEST(test_truncated_and_flipped),
-        TEST(test_foreign),           TEST(test_newer),
-        TEST(test_empty_file),        TEST(test_symbolic_link),
-        TEST(test_failing_write),     TEST(test_run_history),
+        TEST(test_round_trip),
+        TEST(test_replace_and_forget),
+        TEST(test_servers_are_apart),
+        TEST(test_no_secrets),
+        TEST(test_uncommitted),
+        TEST(test_read_only),
+        TEST(test_garbage),
+        TEST(test_few_are_kept),
+        TEST(test_garbage_read_only),
+        TEST(test_truncated_and_flipped),
+        TEST(test_foreign),
+        TEST(test_newer),
+        TEST(test_older),
+        TEST(test_empty_file),
+        TEST(test_symbolic_link),
+        TEST(test_failing_write),
+        TEST(test_run_history),
         TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
