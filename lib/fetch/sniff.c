@@ -5,6 +5,7 @@
 #include "base/attributes.h"
 #include "base/text.h"
 #include <string.h>
+#include <strings.h>
 
 enum { SHORTEST_TEXT_BYTES = 8, SECTOR_BYTES = 512 };
 
@@ -95,22 +96,42 @@ static bool is_what_it_says(const struct file_type *type, const struct sniff_sam
             !sniff_is_text(sample->head, sample->head_length));
 }
 
-/* A first line names its interpreter; a byte-order mark is PowerShell's way to say that it is UTF-16. */
-static bool is_script_for_sure(const struct sniff_sample *sample)
+/* A byte-order mark is PowerShell's way to say that it is UTF-16; nobody else runs that. */
+static bool is_utf16_script(const struct file_type *type, const struct sniff_sample *sample)
 {
-    return head_is(sample, "#!", 2) || head_is(sample, "\xEF\xBB\xBF#!", 5) ||
-           head_is(sample, "\xFF\xFE", 2) || head_is(sample, "\xFE\xFF", 2);
+    return strcmp(type->suffix, ".ps1") == 0 &&
+           (head_is(sample, "\xFF\xFE", 2) || head_is(sample, "\xFE\xFF", 2));
 }
 
-static bool refuses_script(const struct sniff_sample *sample, const char **found)
+/* A type that is said of pages and of what programming interfaces answer, never of scripts. */
+static bool is_type_of_pages(const char *content_type)
 {
-    if (is_script_for_sure(sample))
+    static const char *const types_of_pages[] = {"text/html", "application/xhtml+xml", "application/json",
+                                                 "text/json", "application/xml",       "text/xml"};
+    size_t length = content_type == NULL ? 0 : strcspn(content_type, "; \t");
+    for (size_t i = 0; i < ARRAY_LENGTH(types_of_pages); i++)
+        if (length == strlen(types_of_pages[i]) && strncasecmp(content_type, types_of_pages[i], length) == 0)
+            return true;
+    return length > 5 && (strncasecmp(content_type + length - 5, "+json", 5) == 0 ||
+                          strncasecmp(content_type + length - 4, "+xml", 4) == 0);
+}
+
+static bool refuses_script(const struct file_type *type, const struct sniff_sample *sample,
+                           const char **found)
+{
+    if (is_utf16_script(type, sample))
         return false;
     const struct sniff_kind *kind = sniff_binary_kind(sample->head, sample->head_length);
+    bool names_interpreter = head_is(sample, "#!", 2) || head_is(sample, "\xEF\xBB\xBF#!", 5);
+    bool has_nul = memchr(sample->head, '\0', sample->head_length) != NULL;
     bool is_text = sniff_is_text(sample->head, sample->head_length);
-    *found = sniff_page_kind(sample->head, sample->head_length);
-    if (*found == NULL && !is_text)
+    if (names_interpreter)
+        *found = has_nul ? "binary data" : NULL;
+    else if ((*found = sniff_page_kind(sample->head, sample->head_length)) == NULL && !is_text)
         *found = kind != NULL ? kind->name : "binary data";
+    else if (*found == NULL && is_type_of_pages(sample->content_type) &&
+             !sniff_begins_as_script(sample->head, sample->head_length))
+        *found = "a text page";
     return *found != NULL;
 }
 
@@ -144,7 +165,7 @@ bool sniff_refuses(const char *file_name, const struct sniff_sample *sample, str
         out->found = name_kind(sample);
         return true;
     case SCRIPT:
-        return refuses_script(sample, &out->found);
+        return refuses_script(type, sample, &out->found);
     case DISK_IMAGE:
         return refuses_disk_image(sample, &out->found);
     }

@@ -17,6 +17,7 @@ struct sniff_sample {
     const void *tail;
     size_t tail_length;
     uint64_t size_bytes;
+    const char *content_type; /* as the server said it; NULL: it did not */
 };
 
 /* Why a file is refused. Constant text. */
@@ -26,7 +27,9 @@ struct sniff_refusal {
 };
 
 /* Whether this can't be a package named `file_name`. A name without a known extension refuses only what is
- * plainly an error page. A script may lack its first line, have CRLF line ends or a byte-order mark. */
+ * plainly an error page. A script may lack its first line, have CRLF line ends or a byte-order mark; it has
+ * no NUL in its beginning (but PowerShell's in UTF-16), and what is labelled as a page must begin as scripts
+ * do. */
 bool sniff_refuses(const char *file_name, const struct sniff_sample *sample, struct sniff_refusal *out);
 /* Whether the name's extension is a known one, and whether the right bytes can be told from others. */
 bool sniff_knows(const char *file_name);
@@ -44,6 +47,8 @@ const struct sniff_kind *sniff_binary_kind(const void *bytes, size_t length);
 /* "an HTML page", "a Git LFS pointer", "a JSON text", "an error message" …: text that is neither a package
  * nor a script; NULL if it is not plainly that. */
 const char *sniff_page_kind(const void *bytes, size_t length);
+/* Whether text begins as scripts do and sentences do not: with a sign, an assignment, a call, a keyword. */
+bool sniff_begins_as_script(const void *bytes, size_t length);
 /* No control bytes but those of text. */
 bool sniff_is_text(const void *bytes, size_t length);
 

@@ -221,3 +221,29 @@ const char *sniff_page_kind(const void *bytes, size_t length)
         return "an error message";
     return NULL;
 }
+
+bool sniff_begins_as_script(const void *bytes, size_t length)
+{
+    static const char *const words[] = {"param",  "function", "using", "import", "from", "def",   "class",
+                                        "echo",   "export",   "set",   "exit",   "if",   "for",   "foreach",
+                                        "while",  "case",     "try",   "sudo",   "cd",   "curl",  "apt-get",
+                                        "source", "trap",     "umask", "printf", "test", "throw", "return"};
+    struct text text = {.at = bytes, .length = length};
+    if (starts_with(&text, "\xEF\xBB\xBF"))
+        skip(&text, 3);
+    skip_blanks(&text);
+    if (text.length > 0 && strchr("#$[({&.@:/\"'", *text.at) != NULL)
+        return true;
+    size_t end = 0;
+    while (end < text.length && (isalnum((unsigned char)text.at[end]) || strchr("_-", text.at[end]) != NULL))
+        end++;
+    if (starts_with(&text, "<#") || (end > 0 && end < text.length && strchr("=(+", text.at[end]) != NULL))
+        return true;
+    const char *dash = memchr(text.at, '-', end); /* Write-Host */
+    if (dash != NULL && (size_t)(dash - text.at) + 1 < end && isupper((unsigned char)dash[1]))
+        return true;
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
+        if (end == strlen(words[i]) && strncmp(text.at, words[i], end) == 0)
+            return true;
+    return false;
+}

@@ -44,8 +44,10 @@ static bool is_refused(const struct transfer *transfer, bool is_whole, struct sn
     const struct partial *partial = &transfer->partial;
     char head[SNIFF_BYTES], tail[SNIFF_BYTES], name[URL_TEXT_BYTES];
     uint64_t size = partial->size_bytes;
-    struct sniff_sample sample = {
-        .head = head, .head_length = partial_read(partial, 0, head, sizeof head), .size_bytes = size};
+    struct sniff_sample sample = {.head = head,
+                                  .head_length = partial_read(partial, 0, head, sizeof head),
+                                  .size_bytes = size,
+                                  .content_type = transfer->content_type};
     if (is_whole) {
         sample.tail = tail;
         sample.tail_length =

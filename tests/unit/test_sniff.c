@@ -47,6 +47,51 @@ static void check(const struct row *row)
                                      : why.found);
 }
 
+/* A page may be one short sentence; then only its label tells. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *content_type, *name, *text;
+        bool is_refused;
+    } rows[] = {
+        {"text/html", "a.ps1", "Service down", true},
+        {"Text/HTML; charset=utf-8", "a.sh", "Please sign in", true},
+        {"application/json", "a.sh", "\n  true", true},
+        {"application/problem+json", "a.py", "nothing here", true},
+        {"application/vnd.api+json;x=y", "a.sh", "sorry", true},
+        {"application/xhtml+xml", "a.sh", "Sorry - down", true},
+        {"text/plain", "a.ps1", "Service down", false},
+        {NULL, "a.ps1", "Service down", false},
+        {"", "a.ps1", "Service down", false},
+        {"application/octet-stream", "a.sh", "mytool --now", false},
+        {"text/html", "a.sh", "#!/bin/sh\necho hi\n", false},
+        {"text/html", "a.sh", "\n# a comment\n", false},
+        {"text/html", "a.sh", "found=1\n", false},
+        {"text/html", "a.sh", "main() {\n", false},
+        {"text/html", "a.sh", "set -e\n", false},
+        {"text/html", "a.ps1", "Write-Host hi\r\n", false},
+        {"text/html", "a.ps1", "\xEF\xBB\xBFparam()\n", false},
+        {"text/html", "a.ps1", "<#\n.SYNOPSIS\n#>", false},
+        {"text/html", "a.ps1", "$a = 1\n", false},
+        {"text/html", "a.py", "import os\n", false},
+        {"text/html", "a.deb", "!<arch>\ndebian-binary", false},
+    };
+    for (size_t i = 0; i < ARRAY(rows); i++) {
+        struct sniff_refusal why;
+        size_t length = strlen(rows[i].text);
+        struct sniff_sample sample = {.head = rows[i].text,
+                                      .head_length = length,
+                                      .tail = rows[i].text,
+                                      .tail_length = length,
+                                      .size_bytes = length,
+                                      .content_type = rows[i].content_type};
+        if (sniff_refuses(rows[i].name, &sample, &why) != rows[i].is_refused)
+            fail_msg("%s as %s: %s", rows[i].text, rows[i].content_type,
+                     rows[i].is_refused ? "not refused" : why.found);
+    }
+}
+
 static void test_right_files(void **state)
 {
     (void)state;
@@ -79,7 +124,7 @@ static void test_right_files(void **state)
         {"a.sh", BYTES("[ \"$1\" = x ] && exit 1\n"), NULL},
         {"a.sh", BYTES("{ \"$tool\" --version; }\n"), NULL},
         {"a.sh", BYTES("sudo apt-get install -y foo\n"), NULL},
-        {"a.sh", BYTES("#!/bin/sh\nbase64 -d <<E\n\0\1\2"), NULL}, /* with a payload */
+        {"a.sh", BYTES("#!/bin/sh\nbase64 -d <<E\n\1\2"), NULL}, /* with a payload */
         {"a.sh", BYTES("found=1\nerror() { exit 1; }\n"), NULL},
         {"a.sh", BYTES("error 404\n"), "an error message"},
         {"a.sh", BYTES("caf\xC3\xA9=1\n"), NULL},
@@ -148,6 +193,11 @@ static void test_wrong_files(void **state)
         {"a.py", BYTES("PK\3\4\x14\0\0\0"), "a zip archive"},
         {"a.sh", BYTES("\x1F\x8B\x08\0\0\0\0\0"), "a gzip stream"},
         {"a.sh", BYTES("\0\1\2\3"), "binary data"},
+        {"a.sh", BYTES("#!/bin/sh\necho\0\n"), "binary data"}, /* torn, or a whole page of a file lost */
+        {"a.sh", BYTES("\xEF\xBB\xBF#!/bin/sh\n\0"), "binary data"},
+        {"a.py", BYTES("#!/usr/bin/python3\n\0\0\0"), "binary data"},
+        {"a.ps1", BYTES("Write-Host\0\0\0"), "binary data"},
+        {"a.sh", BYTES("\xFF\xFEW\0r\0i\0t\0e\0"), "binary data"}, /* UTF-16 is PowerShell's only */
         {"a.sh", BYTES("404 page not found\n"), "an error message"},
         {"a.sh", BYTES("404"), "an error message"},
         {"a.sh", BYTES("404: Not Found"), "an error message"},
@@ -283,8 +333,11 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_files), cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_disk_images), cmocka_unit_test(test_early_is_never_stricter),
+        cmocka_unit_test(test_right_files),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_disk_images),
+        cmocka_unit_test(test_early_is_never_stricter),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
