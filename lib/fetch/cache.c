@@ -17,8 +17,7 @@ static int join(char out[PATH_MAX], struct err *e, const char *folder, const cha
     return 0;
 }
 
-/* Something of another kind in a place of the cache's is set aside, not lost: the cache is rebuilt. */
-static int set_aside(const char *path, struct err *e)
+int cache_set_aside(const char *path, struct err *e)
 {
     char aside[PATH_MAX];
     for (int number = 1; number < 1000; number++) {
@@ -27,7 +26,9 @@ static int set_aside(const char *path, struct err *e)
             return err_set(e, ERR_SYSTEM, "path too long: %s", path);
         if (lstat(aside, &status) == 0)
             continue;
-        return rename(path, aside) < 0 ? err_set_errno(e, "can't set %s aside", path) : 0;
+        if (rename(path, aside) == 0 || errno == ENOENT) /* another process may have been faster */
+            return 0;
+        return err_set_errno(e, "can't set %s aside", path);
     }
     return err_set(e, ERR_SYSTEM, "too much was set aside beside %s; remove it", path);
 }
@@ -38,7 +39,7 @@ static int prepare_folder(const char *cache_dir, const char *name, struct err *e
     struct stat status;
     if (join(path, e, cache_dir, name) < 0)
         return -1;
-    if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode) && set_aside(path, e) < 0)
+    if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode) && cache_set_aside(path, e) < 0)
         return -1;
     return folder_make(path, e);
 }
@@ -108,7 +109,7 @@ int cache_commit_file(struct cache_commit *commit, const char *file_path, const 
         result = rename(file_path, path);
     }
     if (result < 0 && errno == EISDIR) {
-        if (set_aside(path, e) < 0)
+        if (cache_set_aside(path, e) < 0)
             return -1;
         result = rename(file_path, path);
     }

@@ -11,6 +11,8 @@
 
 /* Makes the folders. */
 int cache_prepare(const char *cache_dir, struct err *e) MUST_CHECK;
+/* Something of another kind in a place of the cache's is renamed, not lost: the cache is rebuilt. */
+int cache_set_aside(const char *path, struct err *e) MUST_CHECK;
 /* "<cache_dir>/sha256/ab/abcd…". -1: the path would be too long. */
 int cache_path(const char *cache_dir, const char *sha256, char out[PATH_MAX], struct err *e) MUST_CHECK;
 /* Whether an entry is there (its bytes are not verified), and how long it is. */

@@ -23,7 +23,8 @@ enum {
 struct entry {
     struct timespec used;
     uint64_t bytes;
-    char sha256[DIGEST_HEX_BYTES];
+    bool is_partial;
+    char name[DIGEST_HEX_BYTES + 8]; /* a package's digest, or a partial's name without ".part" */
 };
 
 struct entry_list {
@@ -56,15 +57,8 @@ static bool drop_old_temporary(const char *path, const char *name)
            time(NULL) - status.st_mtime >= OLD_TEMPORARY_SECONDS && unlink(path) == 0;
 }
 
-static int add_entry(void *context, const char *folder, const char *name, struct err *e)
+static int push_entry(struct entry_list *list, const struct entry *entry, struct err *e)
 {
-    struct entry_list *list = context;
-    char path[PATH_MAX];
-    struct stat status;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        drop_old_temporary(path, name) || !digest_is_hex(name) || lstat(path, &status) < 0 ||
-        !S_ISREG(status.st_mode))
-        return 0;
     if (list->count == list->capacity) {
         size_t grown = list->capacity == 0 ? 64 : list->capacity * 2;
         struct entry *items = realloc(list->items, grown * sizeof *items);
@@ -73,11 +67,39 @@ static int add_entry(void *context, const char *folder, const char *name, struct
         list->items = items;
         list->capacity = grown;
     }
-    struct entry *entry = &list->items[list->count++];
-    *entry = (struct entry){.used = status.st_mtim, .bytes = (uint64_t)status.st_size};
-    memcpy(entry->sha256, name, DIGEST_HEX_BYTES);
+    list->items[list->count++] = *entry;
     list->bytes += entry->bytes;
     return 0;
+}
+
+static int add_entry(void *context, const char *folder, const char *name, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+        drop_old_temporary(path, name) || !digest_is_hex(name) || lstat(path, &status) < 0 ||
+        !S_ISREG(status.st_mode))
+        return 0;
+    struct entry entry = {.used = status.st_mtim, .bytes = (uint64_t)status.st_size};
+    memcpy(entry.name, name, DIGEST_HEX_BYTES);
+    return push_entry(context, &entry, e);
+}
+
+/* What is not whole yet takes room as well. */
+static int add_partial(void *context, const char *folder, const char *name, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    struct entry entry = {.is_partial = true};
+    size_t length = strlen(name);
+    if (!text_ends_with(name, ".part") || length - 5 >= sizeof entry.name ||
+        snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || lstat(path, &status) < 0 ||
+        !S_ISREG(status.st_mode))
+        return 0;
+    memcpy(entry.name, name, length - 5);
+    entry.used = status.st_mtim;
+    entry.bytes = (uint64_t)status.st_size;
+    return push_entry(context, &entry, e);
 }
 
 static int add_folder(void *context, const char *folder, const char *name, struct err *e)
@@ -143,10 +165,12 @@ struct pruning {
     const struct log *log;
 };
 
-static bool is_in_use(const struct pruning *pruning, const char *sha256)
+/* A partial is named by the digest of its bytes, or of its URL. */
+static bool is_in_use(const struct pruning *pruning, const struct entry *entry)
 {
+    bool is_of_url = entry->is_partial && text_starts_with(entry->name, "url-");
     for (size_t i = 0; i < pruning->in_use_count; i++)
-        if (text_equal(sha256, pruning->in_use[i]))
+        if (text_equal(entry->name + (is_of_url ? 4 : 0), pruning->in_use[i]))
             return true;
     return false;
 }
@@ -185,6 +209,26 @@ static bool is_reached(const struct pruning *pruning, const struct entry_list *l
            free_bytes >= pruning->free_bytes;
 }
 
+/* False: somebody works on it. */
+static bool remove_entry(const struct pruning *pruning, const struct entry *entry)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    err_init(&ignored);
+    CLEANUP(file_close_cleanup) int lock = -1;
+    if (!entry->is_partial) {
+        cache_remove(pruning->cache_dir, entry->name);
+        return true;
+    }
+    snprintf(path, sizeof path, "%s/partial/%s.part", pruning->cache_dir, entry->name);
+    if (file_lock(path, &lock, &ignored) < 0)
+        return false;
+    unlink(path);
+    snprintf(path, sizeof path, "%s/partial/%s.about", pruning->cache_dir, entry->name);
+    unlink(path);
+    return true;
+}
+
 static void remove_unused(const struct pruning *pruning, struct entry_list *list)
 {
     char size[TEXT_SIZE_BYTES];
@@ -192,16 +236,18 @@ static void remove_unused(const struct pruning *pruning, struct entry_list *list
         qsort(list->items, list->count, sizeof *list->items, compare_use);
     for (size_t i = 0; i < list->count && !is_reached(pruning, list); i++) {
         const struct entry *entry = &list->items[i];
-        if (is_in_use(pruning, entry->sha256))
+        if (is_in_use(pruning, entry))
             continue;
         if (entry->used.tv_sec > pruning->used_before) {
             log_info(pruning->log, "prune",
                      "another process works with the cache; it stays above its limit for now");
             return;
         }
-        cache_remove(pruning->cache_dir, entry->sha256);
+        if (!remove_entry(pruning, entry))
+            continue;
         list->bytes -= entry->bytes;
-        log_info(pruning->log, "prune", "removed %.12s… (%s) from the cache", entry->sha256,
+        log_info(pruning->log, "prune", "removed %s%.16s… (%s) from the cache",
+                 entry->is_partial ? "the partial download " : "", entry->name,
                  text_size(entry->bytes, size));
     }
 }
@@ -219,6 +265,9 @@ static int prune_entries(const struct pruning *pruning, struct err *e)
     if (snprintf(folder, sizeof folder, "%s/sha256", pruning->cache_dir) >= (int)sizeof folder)
         return err_set(e, ERR_SYSTEM, "path too long: %s", pruning->cache_dir);
     int result = each_name(folder, add_folder, &list, e);
+    snprintf(folder, sizeof folder, "%s/partial", pruning->cache_dir);
+    if (result == 0)
+        result = each_name(folder, add_partial, &list, e);
     if (result == 0)
         remove_unused(pruning, &list);
     free(list.items);

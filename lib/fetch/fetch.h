@@ -67,9 +67,10 @@ int fetch_store(const struct fetch_options *options, const void *bytes, size_t l
 /* Tells other processes, until the file is closed, that somebody works with this cache's packages. -1: it
  * can't be told. Waits for a pruning that is under way. */
 int fetch_hold_cache(const char *cache_dir);
-/* Removes what no manifest names any more, oldest use first, until the cache fits `max_bytes`; digests in
- * `in_use` stay, and while another process holds the cache, what was used within a day. Old partials go
- * too. The caller's own hold is given up before. */
+/* Removes what no manifest names any more, oldest use first, until the cache fits `max_bytes`, with what is
+ * not whole yet; `in_use` stays (digests of packages, and of URLs for downloads without a pinned one), and
+ * while another process holds the cache, what was used within a day. Old partials go too. The caller's own
+ * hold is given up before. */
 int fetch_prune_cache(const char *cache_dir, uint64_t max_bytes, const char *const *in_use,
                       size_t in_use_count, const struct log *log, struct err *e) MUST_CHECK;
 /* The same in the middle of a run, until so many bytes are free on the cache's volume. `hold` is the caller's

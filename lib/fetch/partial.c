@@ -2,6 +2,7 @@
  * so that the sync at the end is short. */
 #include "fetch/partial.h"
 #include "base/files.h"
+#include "fetch/cache.h"
 #include "fetch/partial_about.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +65,20 @@ static int name_files(struct partial *partial, const char *cache_dir, const char
     return 0;
 }
 
+/* A folder, a pipe or a link in a file's place would stop this download for ever. */
+static int make_way(const struct partial *partial, struct err *e)
+{
+    char temporary[PATH_MAX];
+    snprintf(temporary, sizeof temporary, "%s.tmp", partial->about);
+    const char *const paths[] = {partial->path, partial->about, temporary};
+    for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
+        struct stat status;
+        if (lstat(paths[i], &status) == 0 && !S_ISREG(status.st_mode) && cache_set_aside(paths[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* The one who held the lock may have renamed or removed the file meanwhile: then we hold a lock on nothing.
  */
 static int lock_what_is_there(struct partial *partial, struct stat *status, struct err *e)
@@ -92,7 +107,7 @@ int partial_open(struct partial *partial, const char *cache_dir, const char *key
     struct stat status;
     free_all(partial);
     partial->digest = digest_new(e);
-    if (partial->digest == NULL || name_files(partial, cache_dir, key, e) < 0 ||
+    if (partial->digest == NULL || name_files(partial, cache_dir, key, e) < 0 || make_way(partial, e) < 0 ||
         lock_what_is_there(partial, &status, e) < 0) {
         free_all(partial);
         return -1;
@@ -170,8 +185,11 @@ static int describe_on_disk(struct partial *partial, struct err *e)
     if (!partial->about_is_pending)
         return 0;
     partial->has_left_traces = true;
-    if (about_write(partial, e) < 0)
+    errno = 0;
+    if (about_write(partial, e) < 0) {
+        partial->disk_is_full = errno == ENOSPC || errno == EDQUOT;
         return -1;
+    }
     partial->about_is_pending = false;
     return 0;
 }
@@ -351,13 +369,12 @@ void partial_close(struct partial *partial)
 {
     struct err ignored;
     err_init(&ignored);
-    if (partial->file >= 0)
+    if (partial->file >= 0 && !partial->disk_is_full)
         (void)!partial_flush(partial, &ignored);
-    if (partial->file >= 0 && partial->size_bytes == 0) {
-        unlink(partial->about);
-        unlink(partial->path);
-    }
-    free_all(partial);
+    if (partial->disk_is_full || partial->size_bytes == 0)
+        partial_discard(partial);
+    else
+        free_all(partial);
 }
 
 void partial_discard(struct partial *partial)

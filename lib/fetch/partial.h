@@ -19,7 +19,7 @@ struct partial {
     size_t gathered_bytes;
     uint64_t started_writeback_bytes;
     bool is_resumed;   /* not all bytes came with one answer */
-    bool disk_is_full; /* an append failed for lack of space */
+    bool disk_is_full; /* there was no room for it */
     bool sync_has_failed;
     bool about_is_pending;         /* the description is not in the sidecar yet */
     bool has_left_traces;          /* the file or the sidecar may not be as if never used */
@@ -65,7 +65,8 @@ int partial_sync(struct partial *partial, struct err *e) MUST_CHECK;
 /* Whether the kept bytes came from this URL. */
 bool partial_is_from(const struct partial *partial, const char *source_url);
 
-/* Closes and unlocks, keeping what came; an empty file goes. */
+/* Closes and unlocks, keeping what came. An empty file goes, and one that the disk had no room for: it would
+ * take the room of others. */
 void partial_close(struct partial *partial);
 /* Closes it and removes both files. */
 void partial_discard(struct partial *partial);

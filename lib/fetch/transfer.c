@@ -233,6 +233,11 @@ static void open_partial(struct transfer *transfer)
             transfer_set_state(transfer, TRANSFER_LOCKED);
             return;
         }
+        if (transfer->is_conditional && e.class != ERR_MEMORY) { /* a cache that can only be read */
+            transfer->no_partial = transfer_text(transfer, "%s", e.text);
+            transfer_set_state(transfer, TRANSFER_READY);
+            return;
+        }
         transfer_fail_locally(transfer, &e);
         return;
     }
@@ -306,7 +311,8 @@ static void ask_if_open(struct transfer *transfer, int64_t now_ms, bool slot_is_
     struct err e;
     err_init(&e);
     transfer->due_ms = 0;
-    if (!transfer->request.probe_only && !partial_is_open(&transfer->partial)) {
+    if (!transfer->request.probe_only && transfer->no_partial == NULL &&
+        !partial_is_open(&transfer->partial)) {
         if (slot_is_free)
             transfer_begin(transfer);
         return;

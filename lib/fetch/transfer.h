@@ -85,6 +85,7 @@ struct transfer {
 
     struct partial partial;
     char key[DIGEST_HEX_BYTES + 8]; /* the partial's name */
+    const char *no_partial;         /* why it can't be opened, where a 304 would do without; arena */
     struct partial check;           /* the cached file that is verified */
     bool is_conditional;            /* validators may be sent */
     int64_t gathered_since_ms;      /* when the first of the bytes came that are not written yet */
@@ -105,8 +106,9 @@ struct transfer {
     const char *cause_text; /* arena */
     char *redirect_url;     /* owned */
     bool has_sent_range, has_sent_condition, has_sniffed;
-    bool ends_by_close; /* nothing else will tell where the body ends */
-    uint64_t body_end;  /* how far into the file the answer's body may go */
+    bool ends_by_close;      /* nothing else will tell where the body ends */
+    uint64_t body_end;       /* how far into the file the answer's body may go */
+    uint64_t room_due_bytes; /* when so much came, a body of unknown length must look for room again */
     uint64_t discarded_bytes;
     int64_t retry_after_ms;
     const char *content_type, *etag, *last_modified; /* of the last body; arena */
@@ -167,6 +169,8 @@ void transfer_end_chain(struct transfer *transfer);
 
 /* transfer_answer.c */
 enum verdict transfer_judge(struct transfer *transfer, const struct http_answer *answer);
+/* VERDICT_BODY if so many bytes are free, or can be made free, beside what other transfers were promised. */
+enum verdict transfer_check_room(struct transfer *transfer, uint64_t own_bytes);
 
 /* transfer_body.c */
 /* The name whose extension counts: the URL's if it is a known one, else the one that the server gave (NULL:

@@ -99,16 +99,17 @@ static uint64_t promised_bytes(const struct fetcher *fetcher, const struct trans
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         const struct transfer *other = &fetcher->transfers[i];
         const struct partial *partial = &other->partial;
+        uint64_t written = partial->size_bytes - partial->gathered_bytes;
         if (other != except && other->state == TRANSFER_REQUESTING && partial->file >= 0 &&
-            partial->expected_bytes > (int64_t)partial->size_bytes)
-            promised += (uint64_t)partial->expected_bytes - partial->size_bytes;
+            partial->expected_bytes > (int64_t)written)
+            promised += (uint64_t)partial->expected_bytes - written;
     }
     return promised;
 }
 
-/* VERDICT_BODY if so many bytes are free, or can be made free. */
-static enum verdict check_room(struct transfer *transfer, uint64_t needed_bytes)
+enum verdict transfer_check_room(struct transfer *transfer, uint64_t own_bytes)
 {
+    uint64_t needed_bytes = own_bytes + promised_bytes(transfer->fetcher, transfer);
     const struct fetch_options *options = transfer->fetcher->options;
     char size[TEXT_SIZE_BYTES], other[TEXT_SIZE_BYTES];
     struct err e;
@@ -142,8 +143,7 @@ static enum verdict check_size(struct transfer *transfer, int64_t total_bytes, u
                       transfer_text(transfer, "too large: %s announced, the limit is %s",
                                     text_size((uint64_t)total_bytes, size),
                                     text_size((uint64_t)options->settings->limits.max_package_bytes, other)));
-    uint64_t needed = (uint64_t)total_bytes - offset + promised_bytes(transfer->fetcher, transfer);
-    return check_room(transfer, needed);
+    return transfer_check_room(transfer, (uint64_t)total_bytes - offset);
 }
 
 static const char *choose_name(struct transfer *transfer, const struct http_answer *answer,
@@ -188,6 +188,10 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
     struct err e;
     char name[FILE_NAME_BYTES], declared[URL_TEXT_BYTES];
     err_init(&e);
+    if (!partial_is_open(partial)) {
+        transfer->cause_text = transfer->no_partial;
+        return VERDICT_LOCAL;
+    }
     choose_name(transfer, answer, name);
     int64_t length;
     enum verdict verdict = judge_end(transfer, answer, &length);
@@ -213,6 +217,7 @@ static enum verdict judge_whole(struct transfer *transfer, const struct http_ans
         return local_trouble(transfer, &e);
     transfer->attempt.resumed_from = 0;
     transfer->body_end = length < 0 ? UINT64_MAX : (uint64_t)length;
+    transfer->room_due_bytes = length < 0 ? 0 : UINT64_MAX;
     remember_headers(transfer, answer);
     return VERDICT_BODY;
 }
@@ -261,6 +266,7 @@ static enum verdict judge_part(struct transfer *transfer, const struct http_answ
     }
     partial->is_resumed = true;
     transfer->body_end = range.last + 1;
+    transfer->room_due_bytes = UINT64_MAX;
     remember_headers(transfer, answer);
     return VERDICT_BODY;
 }

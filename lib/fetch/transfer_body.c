@@ -9,7 +9,7 @@
 #include "fetch/transfer.h"
 #include <string.h>
 
-enum { LONGEST_GATHERED_MS = 200 };
+enum { LONGEST_GATHERED_MS = 200, ROOM_SLICE_BYTES = 256 * 1024 };
 
 static int refuse(struct transfer *transfer, enum retry_cause cause, const char *text)
 {
@@ -113,6 +113,12 @@ int transfer_take(struct transfer *transfer, const void *bytes, size_t length)
                                     text_size((uint64_t)limits->max_package_bytes, size)));
     if (end > transfer->body_end)
         return refuse(transfer, CAUSE_BAD_RANGE, "more bytes came than were announced");
+    if (partial->size_bytes >= transfer->room_due_bytes) { /* nothing was promised to it */
+        transfer->room_due_bytes = partial->size_bytes + ROOM_SLICE_BYTES;
+        transfer->verdict = transfer_check_room(transfer, partial->gathered_bytes + length);
+        if (transfer->verdict != VERDICT_BODY)
+            return -1;
+    }
     if (partial->gathered_bytes == 0)
         note_gathering(transfer);
     if (partial_append(partial, bytes, length, &e) < 0)

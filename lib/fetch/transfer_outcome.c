@@ -325,6 +325,7 @@ static void refused_by_us(struct transfer *transfer)
 {
     const char *text = transfer->cause_text;
     if (transfer->cause == CAUSE_NO_SPACE) {
+        transfer->partial.disk_is_full = true; /* what came of it goes */
         transfer_close_attempt(transfer, text);
         transfer_fail(transfer, ERR_SYSTEM, "%s", text);
         return;

@@ -1,4 +1,5 @@
 /* Plan, fetch, plan again, deliver: each a call of one stage with what the former ones found. */
+#include "base/digest.h"
 #include "base/text.h"
 #include "reconcile/run.h"
 #include <string.h>
@@ -48,7 +49,7 @@ static const char *last_digest(const struct run *run, const struct software_item
 /* In use is what a manifest names, and what this run touched. -1: no memory. */
 static int gather_in_use(const struct run *run, const char ***out, size_t *out_count, struct err *e)
 {
-    size_t most = 2 * count_items(&run->plan) + run->known_count, count = 0;
+    size_t most = 3 * count_items(&run->plan) + run->known_count, count = 0;
     const char **in_use = arena_alloc_array(run->arena, most, sizeof *in_use, e);
     if (in_use == NULL)
         return -1;
@@ -60,6 +61,13 @@ static int gather_in_use(const struct run *run, const char ***out, size_t *out_c
                 in_use[count++] = item->sha256;
             if (last != NULL)
                 in_use[count++] = last;
+            if (item->wish == NULL || item->wish->url == NULL)
+                continue;
+            char *url_sha256 = arena_alloc(run->arena, DIGEST_HEX_BYTES, e);
+            if (url_sha256 == NULL ||
+                digest_bytes(item->wish->url, strlen(item->wish->url), url_sha256, e) < 0)
+                return -1;
+            in_use[count++] = url_sha256;
         }
     for (size_t i = 0; i < run->known_count; i++)
         if (run->known[i].package->sha256 != NULL)
