@@ -173,26 +173,32 @@ static int check_store_id(struct load *load, const struct entry *entry, struct e
                        diagnose_value(node, shown));
 }
 
-int check_app(struct load *load, struct entry *entry, struct err *e)
+int check_platform(struct load *load, const char *platform, const struct yaml_node *node, bool *has_errors,
+                   struct err *e)
 {
     static const char *const platforms[] = {"darwin", "ios", "ipados", "android"};
-    const struct software_item *item = &entry->item;
     char shown[SHOWN_BYTES];
+    for (size_t i = 0; i < ARRAY_LENGTH(platforms); i++)
+        if (strcmp(platform, platforms[i]) == 0)
+            return 0;
+    *has_errors = true;
+    const char *advice = text_starts_with(platform, "mac") ? "for macOS it is darwin" : NULL;
+    return diagnose_at(load, RULE_PLATFORM, node, advice, e,
+                       "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
+                       diagnose_value(node, shown));
+}
+
+int check_app(struct load *load, struct entry *entry, struct err *e)
+{
+    const struct software_item *item = &entry->item;
     if (item->slug != NULL && check_slug(load, entry, e) < 0)
         return -1;
     if (check_window(load, entry, e) < 0 ||
         (item->app_store_id != NULL && check_store_id(load, entry, e) < 0))
         return -1;
-    if (item->platform == NULL)
-        return 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(platforms); i++)
-        if (strcmp(item->platform, platforms[i]) == 0)
-            return 0;
-    entry->has_errors = true;
-    const char *advice = text_starts_with(item->platform, "mac") ? "for macOS it is darwin" : NULL;
-    return diagnose_at(load, RULE_PLATFORM, entry->values[KEY_PLATFORM], advice, e,
-                       "\"platform\" must be darwin, ios, ipados or android, not \"%s\"",
-                       diagnose_value(entry->values[KEY_PLATFORM], shown));
+    return item->platform == NULL
+               ? 0
+               : check_platform(load, item->platform, entry->values[KEY_PLATFORM], &entry->has_errors, e);
 }
 
 static uint32_t big_endian(const char *bytes)

@@ -54,7 +54,6 @@ static const char bare_url[] =
     "^[^?#]*//[^/?#]+/[^?#]*\\.([eE][xX][eE]|[tT][gG][zZ]|[tT][aA][rR]\\.[gG][zZ])([?#]|$)";
 static const char package_path[] = "\\.([yY][aA]?[mM][lL]|[sS][hH]|[pP][sS]1|[pP][yY])$";
 static const char *const label_keys[] = {"labels_include_any", "labels_exclude_any", "labels_include_all"};
-static const char *const platforms[] = {"darwin", "ios", "ipados", "android", NULL};
 /* {path: f} */
 static void define_file(struct json_writer *writer)
 {
@@ -105,11 +104,12 @@ static void write_limited_list(struct json_writer *writer, const char *type, siz
     write_close(writer, '}');
 }
 
-static void write_words(struct json_writer *writer, const char *const *words)
+void types_platform(struct json_writer *writer)
 {
+    static const char *const platforms[] = {"darwin", "ios", "ipados", "android", NULL};
     types_refer(writer, NULL, "variable");
     write_open(writer, NULL, '{');
-    write_texts(writer, "enum", words);
+    write_texts(writer, "enum", platforms);
     write_close(writer, '}');
 }
 
@@ -126,7 +126,7 @@ static void write_field(struct json_writer *writer, enum entry_key key)
         break;
     case TYPE_TEXT:
         if (key == KEY_PLATFORM)
-            write_words(writer, platforms);
+            types_platform(writer);
         else if (key == KEY_SLUG)
             write_limited_pattern(writer, slug, field->max);
         else if (key == KEY_AUTO_UPDATE_WINDOW_START || key == KEY_AUTO_UPDATE_WINDOW_END)

@@ -52,7 +52,9 @@ static void define_setup(struct json_writer *writer)
     write_open(writer, "properties", '{');
     types_property(writer, "package_path", "A package file or a script of the team's software", "word");
     types_property(writer, "app_store_id", "An App Store app of the team's software", "word");
-    types_property(writer, "platform", "Beside app_store_id: that platform's app only", "word");
+    types_property_begin(writer, "platform", "Beside app_store_id: that platform's app only");
+    types_platform(writer);
+    types_property_end(writer);
     write_close(writer, '}');
     write_truth(writer, "additionalProperties", false);
     write_open(writer, "oneOf", '[');

@@ -26,6 +26,9 @@ void types_given(struct json_writer *writer, const char *name, const char *key);
 /* json_schema_entries.c: types_begin, and the definitions of all kinds of entries. */
 void types_begin_entries(struct json_writer *writer, const char *title, const char *description);
 
+/* The platforms of a store's app, as alternatives. */
+void types_platform(struct json_writer *writer);
+
 int types_write_team(struct buf *out, struct err *e) MUST_CHECK;
 int types_write_package(struct buf *out, struct err *e) MUST_CHECK;
 int types_write_settings(struct buf *out, struct err *e) MUST_CHECK;

@@ -77,6 +77,9 @@ int check_configuration(struct load *load, const struct software_item *item, con
                         bool *has_errors, struct err *e) MUST_CHECK;
 /* As check_package, for an app of a store or of the catalogue. */
 int check_app(struct load *load, struct entry *entry, struct err *e) MUST_CHECK;
+/* The platform of an app of a store, which `node` says. */
+int check_platform(struct load *load, const char *platform, const struct yaml_node *node, bool *has_errors,
+                   struct err *e) MUST_CHECK;
 int check_icon(struct load *load, const struct text_file *icon, const struct yaml_node *node,
                bool *has_errors, struct err *e) MUST_CHECK;
 

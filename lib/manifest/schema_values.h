@@ -1,5 +1,5 @@
-/* Between schema.c, schema_values.c and schema_files.c only: a row of the field table, and what a reader of
- * one value is given. */
+/* Between the files that read values by the field table, or are generated from it: a row of the table, and
+ * what a reader of one value is given. */
 #ifndef TENDER_MANIFEST_SCHEMA_VALUES_H
 #define TENDER_MANIFEST_SCHEMA_VALUES_H
 

@@ -1,7 +1,7 @@
 /* The set-up experience that `controls` declares: its entries name software of the team, whose items get the
  * mark. These lists are Tender's, and as strict as `software`; the rest of `controls` is left to others. */
 #include "base/text.h"
-#include "manifest/schema.h"
+#include "manifest/schema_values.h"
 #include "manifest/team_lists.h"
 #include <string.h>
 
@@ -12,6 +12,9 @@ static const char *const key_names[SETUP_KEY_COUNT] = {
     [SETUP_APP_STORE_ID] = "app_store_id",
     [SETUP_PLATFORM] = "platform",
 };
+
+/* An id and a platform are those of `app_store_apps`, and a path is as good as there. */
+static const struct field path_field = {"package_path", TYPE_PATH, .max = TEXT_MAX};
 
 /* The old and the new name of one section. */
 static const char *const section_names[] = {"macos_setup", "setup_experience"};
@@ -82,20 +85,15 @@ static int tell(struct team_reader *reader, const struct wanted *wanted, struct 
     return 0;
 }
 
-/* A text with its variables replaced; *out is NULL where a diagnostic was written. */
-static int read_text(struct team_reader *reader, const struct yaml_node *node, const char *key,
+/* A value as strict as that of an entry in `software`; *out is NULL where a diagnostic was written. */
+static int read_text(struct team_reader *reader, const struct yaml_node *node, const struct field *field,
                      const char **out, struct err *e)
 {
-    *out = NULL;
-    if (node->kind != YAML_SCALAR) {
-        reader->has_errors = true;
-        return diagnose_at(reader->load, RULE_TYPE, node, NULL, e, "\"%s\" must be a text, not %s", key,
-                           yaml_kind_text(node));
-    }
-    if (variables_expand(reader->load, node, out, e) < 0)
-        return -1;
-    reader->has_errors = reader->has_errors || *out == NULL;
-    return 0;
+    struct entry entry = {.node = node};
+    const struct value value = {reader->load, &entry, field, NULL, node, NULL};
+    int result = schema_read_scalar(&value, node, field->type == TYPE_PATH ? "a path" : "a text", out, e);
+    reader->has_errors = reader->has_errors || entry.has_errors;
+    return result;
 }
 
 /* Where the entry's path leads to, NULL where it leads nowhere (told). */
@@ -106,7 +104,7 @@ static int read_path(struct team_reader *reader, const struct yaml_node *node, c
     const char *text;
     const char *reason = NULL;
     *path = NULL;
-    if (read_text(reader, node, key_names[SETUP_PACKAGE_PATH], &text, e) < 0)
+    if (read_text(reader, node, &path_field, &text, e) < 0)
         return -1;
     if (text == NULL)
         return 0;
@@ -117,20 +115,46 @@ static int read_path(struct team_reader *reader, const struct yaml_node *node, c
     return reason == NULL ? -1 : diagnose_at(load, RULE_PATH, node, NULL, e, "%s", reason);
 }
 
-static int read_wanted(struct team_reader *reader, const struct yaml_node *const values[SETUP_KEY_COUNT],
+/* The same software twice does no harm, and no good. */
+static int check_twice(struct team_reader *reader, const struct wanted *wanted, const struct yaml_node *entry,
                        struct err *e)
+{
+    struct load *load = reader->load;
+    char shown[SHOWN_BYTES];
+    const char *key = wanted->path != NULL ? wanted->path
+                                           : arena_printf(load->arena, e, "%s\n%s", wanted->app_store_id,
+                                                          wanted->platform == NULL ? "" : wanted->platform);
+    if (key == NULL)
+        return -1;
+    const struct yaml_node *first = map_get(&reader->setup, key);
+    if (first == NULL)
+        return map_put(&reader->setup, load->arena, key, entry, e);
+    return diagnose(load, RULE_SETUP_REPEATED, entry->file, yaml_use_place(entry), "remove one of the two", e,
+                    "the set-up software \"%s\" stands there twice: in line %d too",
+                    diagnose_value(wanted->node, shown), yaml_use_place(first).line);
+}
+
+static int read_wanted(struct team_reader *reader, const struct yaml_node *entry,
+                       const struct yaml_node *const values[SETUP_KEY_COUNT], struct err *e)
 {
     const struct yaml_node *path = values[SETUP_PACKAGE_PATH];
     const struct yaml_node *id = values[SETUP_APP_STORE_ID];
     const struct yaml_node *platform = values[SETUP_PLATFORM];
     struct wanted wanted = {.node = path != NULL ? path : id};
+    bool is_wrong = false;
     if (path != NULL ? read_path(reader, path, &wanted.path, e) < 0
-                     : read_text(reader, id, key_names[SETUP_APP_STORE_ID], &wanted.app_store_id, e) < 0)
+                     : read_text(reader, id, schema_field(KEY_APP_STORE_ID), &wanted.app_store_id, e) < 0)
         return -1;
-    if (platform != NULL && read_text(reader, platform, key_names[SETUP_PLATFORM], &wanted.platform, e) < 0)
+    if (platform != NULL && read_text(reader, platform, schema_field(KEY_PLATFORM), &wanted.platform, e) < 0)
         return -1;
-    if (wanted.path == NULL && wanted.app_store_id == NULL)
+    if (wanted.platform != NULL && check_platform(reader->load, wanted.platform, platform, &is_wrong, e) < 0)
+        return -1;
+    reader->has_errors = reader->has_errors || is_wrong;
+    if (is_wrong || (wanted.path == NULL && wanted.app_store_id == NULL))
         return 0;
+    bool is_known = platform == NULL || wanted.platform != NULL;
+    if (is_known && check_twice(reader, &wanted, entry, e) < 0)
+        return -1;
     mark(path != NULL ? &reader->team->packages : &reader->team->app_store_apps, &wanted);
     return tell(reader, &wanted, e);
 }
@@ -151,7 +175,7 @@ static int read_entry(struct team_reader *reader, const struct yaml_node *entry,
     reader->has_errors = reader->has_errors || mapping.has_errors;
     bool has_path = values[SETUP_PACKAGE_PATH] != NULL;
     if (has_path != (values[SETUP_APP_STORE_ID] != NULL))
-        return read_wanted(reader, values, e);
+        return read_wanted(reader, entry, values, e);
     reader->has_errors = true;
     if (has_path)
         return diagnose_at(reader->load, RULE_CONFLICTING_KEYS, keys[SETUP_APP_STORE_ID],
@@ -310,9 +334,10 @@ int team_lists_read_setup(struct team_reader *reader, struct err *e)
     const struct yaml_node *path = yaml_get(controls, "path");
     const char *text = NULL;
     bool is_elsewhere = !yaml_is_null(path) && path->kind == YAML_SCALAR;
-    if (is_elsewhere && (read_text(reader, path, "path", &text, e) < 0 ||
+    if (is_elsewhere && (variables_expand(load, path, &text, e) < 0 ||
                          (text != NULL && open_controls(reader, path, text, &controls, e) < 0)))
         return -1;
+    reader->has_errors = reader->has_errors || (is_elsewhere && text == NULL);
     size_t met = load->met_count;
     if (controls == NULL || controls->kind != YAML_MAPPING)
         return 0;

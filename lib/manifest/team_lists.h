@@ -10,8 +10,9 @@ struct team_reader {
     struct load *load;
     struct desired_team *team;
     const struct yaml_node *controls;
-    size_t capacity; /* of the list that is being read */
-    bool has_errors; /* in the team's file, or in one that it refers to */
+    struct map setup; /* the set-up software that was read → its entry */
+    size_t capacity;  /* of the list that is being read */
+    bool has_errors;  /* in the team's file, or in one that it refers to */
 };
 
 int team_lists_read(struct team_reader *reader, enum team_list which, const struct yaml_node *value,

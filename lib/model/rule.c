@@ -68,6 +68,7 @@ static const struct {
                             "Set-up software that the team does not have."},
     [RULE_SETUP_SEVERAL] = {"setup-several", DIAGNOSTIC_WARNING,
                             "Set-up software that is a file with several packages."},
+    [RULE_SETUP_REPEATED] = {"setup-repeated", DIAGNOSTIC_WARNING, "Set-up software that is named twice."},
     [RULE_CONTROLS_FILE] = {"controls-file", DIAGNOSTIC_WARNING, "A file of controls that can't be read."},
     [RULE_UNKNOWN_SETTING] = {"unknown-setting", DIAGNOSTIC_ERROR, "A setting that does not exist."},
     [RULE_SETTING] = {"setting", DIAGNOSTIC_ERROR, "A setting whose value can't be used."},

@@ -37,6 +37,7 @@ static const char *const listed[] = {
     "team/none", "no-team/name", "no-team/file", "no-team/twice", "variable/unset", "variable/secret",
     "variable/value", "setup/unknown", "setup/refused", "setup/list", "setup/controls", "setup/key",
     "setup/kind", "setup/type", "setup/path", "setup/misspelt", "setup/both", "setup/either", "setup/twice",
+    "setup/again",
     /* YAML */
     "yaml/tab", "yaml/colon", "yaml/below-value", "yaml/quote", "yaml/fence", "yaml/character",
     "yaml/indentation", "yaml/missing-colon", "yaml/behind-value", "yaml/flow", "yaml/escape", "yaml/alias",
