@@ -264,10 +264,14 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
         reading->has_source = reading->has_source || is_source((enum entry_key)known);
         return misplaced_key(reading, pair, (enum entry_key)known, e);
     }
-    if (yaml_is_null(pair->value))
+    if (yaml_is_null(pair->value) && !pair->value->is_tagged)
         return 0;
     entry->keys[known] = pair->key;
     entry->values[known] = pair->value;
+    if (pair->value->is_tagged) {
+        entry->has_errors = true;
+        return diagnose_tag(reading->load, pair->value, e);
+    }
     struct value value = {.load = reading->load,
                           .entry = entry,
                           .field = &fields[known],

@@ -188,6 +188,10 @@ static int read_entry(struct team_reader *reader, const struct yaml_node *entry,
 static int read_list(struct team_reader *reader, const struct yaml_node *list, const char *section,
                      struct err *e)
 {
+    if (list->is_tagged) {
+        reader->has_errors = true;
+        return diagnose_tag(reader->load, list, e);
+    }
     if (list->kind != YAML_SEQUENCE) {
         reader->has_errors = true;
         return diagnose_at(reader->load, RULE_TYPE, list, "begin each entry with \"- \"", e,
@@ -214,7 +218,7 @@ static int find_software(struct team_reader *reader, const struct yaml_node *sec
         bool is_software = strcmp(text, ours[0]) == 0;
         if (is_software && *key == NULL) {
             *key = pair->key;
-            *list = yaml_is_null(pair->value) ? NULL : pair->value;
+            *list = yaml_is_null(pair->value) && !pair->value->is_tagged ? NULL : pair->value;
             continue;
         }
         if (!is_software && !is_merge && text_nearest(text, ours, ARRAY_LENGTH(ours)) == NULL)

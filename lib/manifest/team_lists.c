@@ -211,6 +211,10 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
                     struct software_list *out, struct err *e)
 {
     reader->capacity = 0;
+    if (value != NULL && value->is_tagged) {
+        reader->has_errors = true;
+        return diagnose_tag(reader->load, value, e);
+    }
     out->state = yaml_is_null(value) ? LIST_NULL : LIST_GIVEN;
     if (out->state == LIST_NULL)
         return 0;

@@ -74,13 +74,18 @@ static int count_nodes(struct reader *reader, size_t more, struct err *e)
     return 0;
 }
 
-/* The types of YAML itself say nothing: a type comes from the field. */
-static bool is_foreign(const yaml_char_t *tag)
+/* The types of YAML itself say nothing where they are of the node's kind: a type comes from the field. */
+static bool is_foreign(enum yaml_kind kind, const yaml_char_t *tag)
 {
-    static const char *const own[] = {YAML_STR_TAG,  YAML_INT_TAG, YAML_FLOAT_TAG, YAML_BOOL_TAG,
-                                      YAML_NULL_TAG, YAML_SEQ_TAG, YAML_MAP_TAG,   "!"};
+    static const struct {
+        enum yaml_kind kind;
+        const char *tag;
+    } own[] = {{YAML_SCALAR, YAML_STR_TAG},  {YAML_SCALAR, YAML_INT_TAG},  {YAML_SCALAR, YAML_FLOAT_TAG},
+               {YAML_SCALAR, YAML_BOOL_TAG}, {YAML_SCALAR, YAML_NULL_TAG}, {YAML_SEQUENCE, YAML_SEQ_TAG},
+               {YAML_MAPPING, YAML_MAP_TAG}, {YAML_SCALAR, "!"},           {YAML_SEQUENCE, "!"},
+               {YAML_MAPPING, "!"}};
     for (size_t i = 0; tag != NULL && i < ARRAY_LENGTH(own); i++)
-        if (strcmp((const char *)tag, own[i]) == 0)
+        if (own[i].kind == kind && strcmp((const char *)tag, own[i].tag) == 0)
             return false;
     return tag != NULL;
 }
@@ -94,7 +99,7 @@ static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, co
     struct yaml_node *node = arena_alloc(reader->arena, sizeof *node + text_bytes, e);
     if (node != NULL)
         *node = (struct yaml_node){.kind = kind,
-                                   .is_tagged = is_foreign(tag),
+                                   .is_tagged = is_foreign(kind, tag),
                                    .line = (int)reader->event.start_mark.line + 1,
                                    .column = (int)reader->event.start_mark.column + 1,
                                    .file = reader->file,

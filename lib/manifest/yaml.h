@@ -37,7 +37,7 @@ struct yaml_node {
     bool is_quoted; /* a scalar in quotes */
     bool is_block;  /* a scalar behind "|" or ">" */
     bool is_folded; /* a scalar without them that goes over several lines */
-    bool is_tagged; /* by a tag that is none of YAML's own ("!name", "!!binary") */
+    bool is_tagged; /* by a tag that is none of YAML's own for its kind ("!name", "!!binary") */
     bool is_alias;  /* a copy of what the alias stands for, and with its place; yaml_use_place has its own */
     int line, column;
     uint32_t size;   /* nodes in it, aliases counted as what they stand for */
