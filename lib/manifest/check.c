@@ -49,6 +49,26 @@ int check_configuration(struct load *load, const struct software_item *item, con
     return diagnose_at(load, RULE_MISPLACED_KEY, key, NULL, e, "\"configuration\" is for .ipa packages only");
 }
 
+/* A backup that is tried already brings nothing. */
+static int check_backups(struct load *load, const struct entry *entry, struct err *e)
+{
+    const struct yaml_node *node = entry->values[KEY_BACKUP_URLS];
+    const struct string_list *urls = &entry->item.backup_urls;
+    char shown[SHOWN_BYTES];
+    if (node == NULL || urls->count != node->count) /* a mistake was told */
+        return 0;
+    for (size_t i = 0; i < urls->count; i++) {
+        bool is_twice = text_equal(entry->item.url, urls->items[i]);
+        for (size_t k = 0; k < i && k < 1000 && !is_twice; k++)
+            is_twice = strcmp(urls->items[i], urls->items[k]) == 0;
+        if (is_twice && diagnose_at(load, RULE_REPEATED_BACKUP, node->items[i], "remove it", e,
+                                    "the backup URL %s is tried before already",
+                                    diagnose_value(node->items[i], shown)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int check_package(struct load *load, struct entry *entry, struct err *e)
 {
     const struct yaml_node *always = entry->values[KEY_ALWAYS_DOWNLOAD];
@@ -64,7 +84,7 @@ int check_package(struct load *load, struct entry *entry, struct err *e)
     if (configuration != NULL && entry->item.configuration.path != NULL &&
         check_configuration(load, &entry->item, entry->keys[KEY_CONFIGURATION], &entry->has_errors, e) < 0)
         return -1;
-    return check_scripts(load, entry, e);
+    return check_backups(load, entry, e) < 0 ? -1 : check_scripts(load, entry, e);
 }
 
 /* What people write for the two platforms of Fleet's catalogue; NULL: something else. */

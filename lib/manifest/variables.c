@@ -72,6 +72,18 @@ static int value_of(struct load *load, const struct yaml_node *scalar, const cha
                                                                                                         : 2;
 }
 
+/* "${NAME:-x}" and the like are a shell's, and hardly meant as text. */
+static int check_shell_form(struct load *load, const struct yaml_node *scalar, const char *text,
+                            struct err *e)
+{
+    if (!text_starts_with(text, "${") || !is_name_start(text[2]))
+        return 0;
+    return diagnose_at(
+        load, RULE_ODD_VARIABLE, scalar,
+        "a variable is $NAME or ${NAME}, and has no default; where the text is meant, write \\${", e,
+        "a \"${\" that begins no variable is taken as text");
+}
+
 static int expand_into(struct load *load, const struct yaml_node *scalar, struct buf *out, bool *failed,
                        struct err *e)
 {
@@ -89,6 +101,8 @@ static int expand_into(struct load *load, const struct yaml_node *scalar, struct
         bool is_escaped = text[0] == '\\' && text[1] == '$';
         size_t length = text[0] == '$' ? match(text, &name, &name_length) : 0;
         if (is_escaped || length == 0) {
+            if (!is_escaped && check_shell_form(load, scalar, text, e) < 0)
+                return -1;
             text += is_escaped ? 1 : 0;
             if (buf_add(out, text++, 1, e) < 0)
                 return -1;

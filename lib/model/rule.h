@@ -34,6 +34,7 @@ enum rule {
     RULE_OVERRIDDEN,
     RULE_VARIABLE,
     RULE_SECRET_VARIABLE,
+    RULE_ODD_VARIABLE,
     /* files that are referred to */
     RULE_PATH,
     RULE_MISSING_FILE,
@@ -44,6 +45,7 @@ enum rule {
     /* a team and its software */
     RULE_MISSING_SCRIPT,
     RULE_REPEATED_SOFTWARE,
+    RULE_REPEATED_BACKUP,
     RULE_TEAM_FILE,
     RULE_TEAM_NAME,
     RULE_TEAM_COLLISION,

@@ -19,10 +19,11 @@ static const char *const listed[] = {
     "app_store_id/odd", "package/source", "path/paths", "path/kind", "labels/one-of-three",
     "always_download/hash", "configuration/ipa", "scripts/exe", "scripts/archive",
     /* values */
-    "hash_sha256/digits", "url/scheme", "url/blank", "backup_urls/scheme", "value/block", "value/folded",
-    "value/empty", "file/none", "value/control", "value/quoted-boolean", "self_service/word",
-    "labels/empty-list", "labels/twice", "labels/item", "categories/item", "icon/png", "icon/size",
-    "icon/square", "slug/platform", "platform/word", "window/time", "window/both",
+    "hash_sha256/digits", "url/scheme", "url/blank", "backup_urls/scheme", "backup_urls/again",
+    "variable/odd", "value/block", "value/folded", "value/empty", "file/none", "value/control",
+    "value/quoted-boolean", "self_service/word", "labels/empty-list", "labels/twice", "labels/item",
+    "categories/item", "icon/png", "icon/size", "icon/square", "slug/platform", "platform/word",
+    "window/time", "window/both",
     /* files */
     "both/labels", "both/self_service", "both/categories", "list-file/labels", "list-file/setup_experience",
     "package-file/kind", "package-file/empty", "package-file/yaml", "reference/missing", "reference/case",
