@@ -86,9 +86,7 @@ static bool is_plain(const char *url)
     return *at == '/';
 }
 
-/* What two spellings of one URL have in common: scheme and host in small letters, no default port. The URL
- * itself where it is written so. */
-static const char *url_claim(struct load *load, const char *url, struct err *e)
+const char *claims_url(struct load *load, const char *url, struct err *e)
 {
     char host[URL_HOST_BYTES];
     if (is_plain(url) || !url_is_http(url) || url_host(url, host, sizeof host)[0] == '\0')
@@ -130,7 +128,7 @@ static int list_keys(struct load *load, const struct software_item *item, struct
                      struct err *e)
 {
     keys[0] = (struct claim_key){CLAIM_FILE, item->script.path};
-    keys[1] = (struct claim_key){CLAIM_URL, item->url == NULL ? NULL : url_claim(load, item->url, e)};
+    keys[1] = (struct claim_key){CLAIM_URL, item->url == NULL ? NULL : claims_url(load, item->url, e)};
     keys[2] = (struct claim_key){CLAIM_DIGEST, item->sha256};
     keys[3] = (struct claim_key){CLAIM_SLUG, item->slug};
     if (item->url != NULL && keys[1].key == NULL)

@@ -94,6 +94,9 @@ struct claims {
 int claims_add(struct load *load, struct claims *claims, const struct software_item *item,
                const struct yaml_node *node, bool *has_errors, struct err *e) MUST_CHECK;
 /* A package file in load->claims. */
+/* What the spellings of one URL have in common: scheme and host in small letters, no default port. The URL
+ * itself where it is written so. NULL when out of memory. */
+const char *claims_url(struct load *load, const char *url, struct err *e);
 int claims_add_file(struct load *load, const char *path, const struct yaml_node *node, bool *is_twice,
                     struct err *e) MUST_CHECK;
 

@@ -169,13 +169,36 @@ const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, si
     return NULL;
 }
 
-int settings_earlier(struct settings_reader *reader, struct map *seen, const struct yaml_node *node,
-                     const struct yaml_node **first, struct err *e)
+/* What all spellings of one rule have in common: of a team's name, a URL or a package file. NULL where that
+ * can't be said, which is told when the rule is read. */
+static int comparable(struct load *load, const struct yaml_node *node, bool is_name, const char **out,
+                      struct err *e)
 {
+    const char *reason = NULL;
+    const char *text = NULL;
+    if (variables_expand(load, node, &text, e) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    if (is_name)
+        return name_normalise(load->arena, text, out, e);
+    *out = strstr(text, "://") != NULL ? claims_url(load, text, e)
+                                       : reference_resolve(load, "", text, &reason, e);
+    return *out != NULL || reason != NULL ? 0 : -1;
+}
+
+int settings_earlier(struct settings_reader *reader, struct map *seen, const struct yaml_node *node,
+                     bool is_name, const struct yaml_node **first, struct err *e)
+{
+    const char *text = NULL;
     *first = NULL;
     if (node == NULL || node->kind != YAML_SCALAR || yaml_is_null(node))
         return 0;
-    struct map_slot *slot = map_slot(seen, reader->load->arena, node->text, e);
+    if (comparable(reader->load, node, is_name, &text, e) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    struct map_slot *slot = map_slot(seen, reader->load->arena, text, e);
     if (slot == NULL)
         return -1;
     *first = slot->value;

@@ -51,10 +51,10 @@ int settings_set_one(struct settings_reader *reader, struct settings *settings, 
                      const struct yaml_node *node, struct err *e) MUST_CHECK;
 /* The first key of the mapping with the same text, if `at` is not it. */
 const struct yaml_node *settings_earlier_key(const struct yaml_node *mapping, size_t at);
-/* The first of those in `seen` with the node's text; NULL if it is the first, or no text. For many of them.
- */
+/* The first of those in `seen` that means the same team (`is_name`), URL or package file, however it is
+ * spelt; NULL if it is the first, or no text. For many of them. */
 int settings_earlier(struct settings_reader *reader, struct map *seen, const struct yaml_node *node,
-                     const struct yaml_node **first, struct err *e) MUST_CHECK;
+                     bool is_name, const struct yaml_node **first, struct err *e) MUST_CHECK;
 int settings_second_time(struct settings_reader *reader, const struct yaml_node *key,
                          const struct yaml_node *first, struct err *e) MUST_CHECK;
 /* A text with variables replaced; *out stays as it was where a diagnostic was written, or where it is empty

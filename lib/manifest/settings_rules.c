@@ -131,7 +131,7 @@ static int check_repeated(struct settings_reader *reader, struct map *seen, cons
     char shown[SHOWN_BYTES];
     const struct yaml_node *mine = yaml_get(rule, key);
     const struct yaml_node *first;
-    if (settings_earlier(reader, seen, mine, &first, e) < 0)
+    if (settings_earlier(reader, seen, mine, strcmp(key, "team") == 0, &first, e) < 0)
         return -1;
     return first == NULL ? 0
                          : diagnose_at(reader->load, RULE_REPEATED_KEY, mine,

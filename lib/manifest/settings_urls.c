@@ -78,7 +78,7 @@ static int read_rules(struct settings_reader *reader, const struct yaml_node *va
         const struct yaml_node *first = NULL;
         struct url_rule rule = {.node = key};
         size_t errors = reader->load->error_count;
-        if (settings_earlier(reader, &keys, key, &first, e) < 0 ||
+        if (settings_earlier(reader, &keys, key, false, &first, e) < 0 ||
             (first != NULL && settings_second_time(reader, key, first, e) < 0) ||
             settings_read_text(reader, key, name, false, &rule.key, e) < 0 ||
             (rule.key != NULL && are_prefixes && check_url(reader, key, rule.key, true, e) < 0) ||
