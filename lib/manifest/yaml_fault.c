@@ -359,6 +359,59 @@ static bool is_outdented(const struct yaml_fault *fault)
     return line.indent < first.indent;
 }
 
+/* "-key: value": to YAML a key that begins with "-", and no list entry. */
+static bool lacks_blank(const struct line *line)
+{
+    return line->indent + 1 < line->length && line->text[line->indent] == '-' &&
+           strchr("- \t", line->text[line->indent + 1]) == NULL && key_end(line) > 0;
+}
+
+static bool begins_with_mark(const struct line *line)
+{
+    static const char mark[] = "\ufeff";
+    return line->length >= strlen(mark) && memcmp(line->text, mark, strlen(mark)) == 0;
+}
+
+/* A fault in the line that the parser stopped at, or in one that it then was in; 0 if there is none. */
+static int fail_by_beginning(const struct yaml_fault *fault, struct err *e)
+{
+    char key[SHOWN_KEY_BYTES];
+    char text[256];
+    const size_t numbers[] = {line_before(fault->file, fault->line), fault->line,
+                              fault->context == NULL ? fault->line : fault->context_line, 0};
+    for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        if (numbers[i] == SIZE_MAX)
+            continue;
+        const struct line line = line_of(fault->file, numbers[i]);
+        if (begins_with_mark(&line))
+            return fail(fault, numbers[i], 0, e,
+                        "the line begins with an invisible character (U+FEFF, a byte order mark): remove it");
+        if (!lacks_blank(&line))
+            continue;
+        snprintf(text, sizeof text, "no blank behind the \"-\" of \"%s\": a list entry begins with \"- \"",
+                 shown_key(&line, key));
+        return fail(fault, numbers[i], line.indent, e, text);
+    }
+    return 0;
+}
+
+/* Where something stands in a place that has no use for it. */
+static bool is_about_place(const char *problem)
+{
+    static const char *const problems[] = {
+        "mapping values are not allowed in this context",
+        "block sequence entries are not allowed in this context",
+        "did not find expected key",
+        "did not find expected '-' indicator",
+        "could not find expected ':'",
+        "did not find expected <document start>",
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(problems); i++)
+        if (strcmp(problem, problems[i]) == 0)
+            return true;
+    return false;
+}
+
 /* What needs a look at the text. */
 static int fail_by_text(const struct yaml_fault *fault, const char *problem, struct err *e)
 {
@@ -401,7 +454,10 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
 {
     if (fail_conflict(fault, e) < 0)
         return -1;
-    return fail_by_text(fault, fault->problem == NULL ? "it can't be read" : fault->problem, e);
+    const char *problem = fault->problem == NULL ? "it can't be read" : fault->problem;
+    if (is_about_place(problem) && fail_by_beginning(fault, e) < 0)
+        return -1;
+    return fail_by_text(fault, problem, e);
 }
 
 static const char *bytes_text(const struct yaml_file *file, size_t offset)
