@@ -100,8 +100,15 @@ int diagnose_tag(struct load *load, const struct yaml_node *node, struct err *e)
                        "a YAML tag (\"!…\") that has no meaning here");
 }
 
-int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e)
+int diagnose_merge_key(struct load *load, const struct yaml_pair *pair, struct err *e)
 {
+    const struct yaml_node *key = pair->key;
+    if (!key->is_plain)
+        return diagnose_at(load, RULE_MERGE_KEY, key, "write it without the quotes", e,
+                           "\"<<\" in quotes is a key like any other: nothing is merged");
+    if (yaml_is_null(pair->value))
+        return diagnose_at(load, RULE_MERGE_KEY, key, "write a mapping or an alias behind it, or remove it",
+                           e, "\"<<\" has no value: nothing is merged");
     return diagnose_at(load, RULE_MERGE_KEY, key, NULL, e,
                        "\"<<\" takes a mapping, or a list of mappings, and stands in a mapping once");
 }

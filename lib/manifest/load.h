@@ -63,7 +63,7 @@ int diagnose_twice(struct load *load, const struct yaml_node *key, const struct 
 /* A value with a tag that is not YAML's own. */
 int diagnose_tag(struct load *load, const struct yaml_node *node, struct err *e) MUST_CHECK;
 /* "<<" that was not merged. */
-int diagnose_merge_key(struct load *load, const struct yaml_node *key, struct err *e) MUST_CHECK;
+int diagnose_merge_key(struct load *load, const struct yaml_pair *pair, struct err *e) MUST_CHECK;
 /* An ERR_MANIFEST that yaml_parse gave; other errors are passed on. */
 int diagnose_problem(struct load *load, struct yaml_file *file, const struct err *problem,
                      struct err *e) MUST_CHECK;

@@ -12,12 +12,13 @@ int mapping_find(const char *const *names, size_t count, const struct yaml_node 
     return -1;
 }
 
-static int tell_unknown(struct load *load, const struct mapping *mapping, const struct yaml_node *key,
+static int tell_unknown(struct load *load, const struct mapping *mapping, const struct yaml_pair *pair,
                         struct err *e)
 {
+    const struct yaml_node *key = pair->key;
     char shown[SHOWN_BYTES];
     if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0)
-        return diagnose_merge_key(load, key, e);
+        return diagnose_merge_key(load, pair, e);
     const char *nearest =
         key->kind == YAML_SCALAR ? text_nearest(key->text, mapping->names, mapping->count) : NULL;
     if (nearest == NULL)
@@ -39,7 +40,7 @@ int mapping_read(struct load *load, const struct yaml_node *node, struct mapping
             continue;
         }
         mapping->has_errors = true;
-        int result = index < 0 ? tell_unknown(load, mapping, pair->key, e)
+        int result = index < 0 ? tell_unknown(load, mapping, pair, e)
                                : diagnose_twice(load, pair->key, mapping->keys[index], mapping->advice, e);
         if (result < 0)
             return -1;

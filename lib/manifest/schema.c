@@ -222,12 +222,13 @@ static int nearest_key(const struct reading *reading, const char *text)
     return nearest == NULL ? -1 : find_key(nearest);
 }
 
-static int unknown_key(struct reading *reading, const struct yaml_node *key, struct err *e)
+static int unknown_key(struct reading *reading, const struct yaml_pair *pair, struct err *e)
 {
+    const struct yaml_node *key = pair->key;
     char shown[SHOWN_BYTES];
     if (key->kind == YAML_SCALAR && strcmp(key->text, "<<") == 0) {
         reading->has_source = true; /* who knows */
-        return diagnose_merge_key(reading->load, key, e);
+        return diagnose_merge_key(reading->load, pair, e);
     }
     int nearest = key->kind == YAML_SCALAR ? nearest_key(reading, key->text) : -1;
     if (nearest >= 0) {
@@ -249,7 +250,7 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
     int known = pair->key->kind == YAML_SCALAR ? find_key(pair->key->text) : -1;
     if (known < 0) {
         entry->has_errors = true;
-        return unknown_key(reading, pair->key, e);
+        return unknown_key(reading, pair, e);
     }
     if (reading->seen[known] != NULL) {
         entry->has_errors = true;

@@ -224,7 +224,7 @@ static int find_software(struct team_reader *reader, const struct yaml_node *sec
         if (!is_software && !is_merge && text_nearest(text, ours, ARRAY_LENGTH(ours)) == NULL)
             continue;
         reader->has_errors = true;
-        int result = is_merge      ? diagnose_merge_key(reader->load, pair->key, e)
+        int result = is_merge      ? diagnose_merge_key(reader->load, pair, e)
                      : is_software ? diagnose_twice(reader->load, pair->key, *key, "join the two lists", e)
                                    : diagnose_at(reader->load, RULE_UNKNOWN_KEY, pair->key, NULL, e,
                                                  "unknown key \"%s\" in \"%s\": did you mean \"software\"?",

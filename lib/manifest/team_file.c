@@ -221,8 +221,9 @@ static bool begins_with_odd_blank(const char *text)
 
 /* A key at the top level that was meant to be `software`, or to stand in it, would unmanage the team in
  * silence. */
-static int check_top_key(struct team_reader *reader, const struct yaml_node *key, struct err *e)
+static int check_top_key(struct team_reader *reader, const struct yaml_pair *pair, struct err *e)
 {
+    const struct yaml_node *key = pair->key;
     static const char *const known[] = {
         "name",    "team_settings", "settings", "agent_options", "controls",           "policies",
         "queries", "reports",       "software", "labels",        "custom_host_vitals", "org_settings"};
@@ -251,7 +252,7 @@ static int check_top_key(struct team_reader *reader, const struct yaml_node *key
         return 0;
     reader->has_errors = true;
     if (is_merge)
-        return diagnose_merge_key(reader->load, key, e);
+        return diagnose_merge_key(reader->load, pair, e);
     return diagnose_at(reader->load, RULE_UNKNOWN_KEY, key, NULL, e,
                        "unknown key \"%s\": did you mean \"software\"?", key->text);
 }
@@ -310,7 +311,7 @@ static int read_top_level(struct team_reader *reader, const struct yaml_node *ro
         const struct yaml_pair *pair = &root->pairs[i];
         bool is_software = pair->key->kind == YAML_SCALAR && strcmp(pair->key->text, "software") == 0;
         bool is_controls = pair->key->kind == YAML_SCALAR && strcmp(pair->key->text, "controls") == 0;
-        if (check_top_key(reader, pair->key, e) < 0)
+        if (check_top_key(reader, pair, e) < 0)
             return -1;
         if (is_software && software != NULL) {
             reader->has_errors = true;
