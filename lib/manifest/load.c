@@ -257,6 +257,10 @@ static int check_default_file(struct load *load, const char *base, struct err *e
         if (yaml_parse(file, load->arena, &root, &problem) < 0) {
             if (problem.class != ERR_MANIFEST)
                 return err_set(e, problem.class, "%s", problem.text);
+            const struct place place = {.file = path, .line = problem.line, .column = problem.column};
+            if (diagnose(load, RULE_ORGANISATION_FILE, file, place, NULL, e,
+                         "whether its \"software\" is empty can't be checked: %s", problem.text) < 0)
+                return -1;
             continue; /* what else is in it is not ours to judge */
         }
         if (team_file_check_organisation(load, root, e) < 0)

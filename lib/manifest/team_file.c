@@ -293,14 +293,35 @@ static int read_software(struct team_reader *reader, const struct yaml_node *sof
     return 0;
 }
 
-int team_file_check_organisation(struct load *load, const struct yaml_node *root, struct err *e)
+static int check_organisation_key(struct load *load, const struct yaml_pair *pair, struct err *e)
 {
-    const struct yaml_node *software = yaml_get(root, "software");
-    if (yaml_is_null(software))
+    static const char *const ours[] = {"software"};
+    const struct yaml_node *key = pair->key;
+    if (key->kind != YAML_SCALAR)
         return 0;
-    return diagnose_at(load, RULE_ORGANISATION_SOFTWARE, software,
+    if (strcmp(key->text, ours[0]) != 0)
+        return text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL
+                   ? 0
+                   : diagnose_at(load, RULE_ORGANISATION_FILE, key, NULL, e,
+                                 "unknown key \"%s\": did you mean \"software\"?", key->text);
+    if (yaml_is_null(pair->value))
+        return 0;
+    return diagnose_at(load, RULE_ORGANISATION_SOFTWARE, pair->value,
                        "write the software into a team's file (no-team.yml for computers without one)", e,
                        "\"software\" in the organisation's file must be empty");
+}
+
+int team_file_check_organisation(struct load *load, const struct yaml_node *root, struct err *e)
+{
+    if (yaml_is_null(root))
+        return 0;
+    if (root->kind != YAML_MAPPING)
+        return diagnose_at(load, RULE_ORGANISATION_FILE, root, NULL, e,
+                           "the organisation's file must be a mapping, not %s", yaml_kind_text(root));
+    for (size_t i = 0; i < root->count; i++)
+        if (check_organisation_key(load, &root->pairs[i], e) < 0)
+            return -1;
+    return 0;
 }
 
 static int read_top_level(struct team_reader *reader, const struct yaml_node *root, struct err *e)

@@ -65,6 +65,8 @@ static const struct {
     [RULE_TEAM_PATTERN] = {"team-pattern", DIAGNOSTIC_ERROR, "A choice of teams that chooses none."},
     [RULE_ORGANISATION_SOFTWARE] = {"organisation-software", DIAGNOSTIC_ERROR,
                                     "Software in the organisation's file."},
+    [RULE_ORGANISATION_FILE] = {"organisation-file", DIAGNOSTIC_WARNING,
+                                "An organisation's file whose software can't be checked."},
     [RULE_SETUP_REFUSED] = {"setup-refused", DIAGNOSTIC_ERROR,
                             "Set-up software whose own entry says that it is none."},
     [RULE_SETUP_UNKNOWN] = {"setup-unknown", DIAGNOSTIC_WARNING,
