@@ -213,6 +213,32 @@ static int find_below(struct finder *finder, const char *base, struct err *e)
                     : err_set(e, ERR_CONFIG, "subdir %s: the repository has no such folder", base);
 }
 
+/* One file that two paths lead to (symbolic links) is one team: by its own path, or the first one. */
+static int drop_other_ways(struct finder *finder, struct err *e)
+{
+    const struct load *load = finder->load;
+    const char **ends = arena_alloc_array(load->arena, finder->count, sizeof *ends, e);
+    size_t kept = 0;
+    if (ends == NULL)
+        return -1;
+    for (size_t i = 0; i < finder->count; i++) {
+        ends[i] = NULL;
+        if (load->source->resolve != NULL && load->source->resolve(load->source->context, finder->paths[i],
+                                                                   load->arena, &ends[i], NULL, e) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < finder->count; i++) {
+        bool is_link = ends[i] != NULL && strcmp(ends[i], finder->paths[i]) != 0, is_other_way = false;
+        for (size_t k = 0; is_link && k < finder->count && !is_other_way; k++)
+            is_other_way = k != i && ends[k] != NULL && strcmp(ends[k], ends[i]) == 0 &&
+                           (k < i || strcmp(finder->paths[k], ends[k]) == 0);
+        if (!is_other_way)
+            finder->paths[kept++] = finder->paths[i];
+    }
+    finder->count = kept;
+    return 0;
+}
+
 static int find_team_files(struct finder *finder, struct err *e)
 {
     const struct manifest_options *options = finder->load->options;
@@ -231,6 +257,8 @@ static int find_team_files(struct finder *finder, struct err *e)
         if (kept == 0 || strcmp(finder->paths[kept - 1], finder->paths[i]) != 0)
             finder->paths[kept++] = finder->paths[i];
     finder->count = kept;
+    if (drop_other_ways(finder, e) < 0)
+        return -1;
     bool is_in_doubt = options->settings != NULL && options->settings->selection_in_doubt;
     if (options->files.is_set || finder->base_count > 0 || finder->is_told || is_in_doubt)
         return 0;

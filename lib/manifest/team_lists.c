@@ -215,9 +215,10 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
         reader->has_errors = true;
         return diagnose_tag(reader->load, value, e);
     }
-    out->state = yaml_is_null(value) ? LIST_NULL : LIST_GIVEN;
-    if (out->state == LIST_NULL)
+    out->state = LIST_NULL;
+    if (value == NULL || yaml_is_null(value))
         return 0;
+    out->state = LIST_GIVEN;
     if (value->kind != YAML_SEQUENCE) {
         reader->has_errors = true;
         return diagnose_at(reader->load, RULE_TYPE, value, "begin each entry with \"- \"", e,

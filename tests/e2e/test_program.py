@@ -138,6 +138,21 @@ class Program(support.EndToEnd):
                 self.assertNotIn("there is no folder teams/", result.stdout + result.stderr)
                 (world.repository / "teams").unlink()
 
+    def test_one_file_by_two_paths_is_one_team(self):
+        """While folders are renamed: teams/ and a link to it; the Git backend sees the same."""
+        world = self.world()
+        for name in "ab":
+            world.write(f"teams/{name}.yml", f"name: Team {name}\nsoftware:\n")
+        (world.repository / "fleets").symlink_to("teams")
+        (world.repository / "teams/c.yml").symlink_to("a.yml")
+        git = ["git", "-C", str(world.repository), "-c", "user.name=x", "-c", "user.email=x@example.com"]
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+            subprocess.run(git + command, check=True, stdout=subprocess.DEVNULL)
+        for source in (["--dir", str(world.repository)], ["--repository", f"file://{world.repository}"]):
+            result = world.tender("validate", *source)
+            self.assert_status(result, DONE)
+            self.assertIn("with 2 teams", result.stdout)
+
     def test_plan_where_nothing_can_be_saved(self):
         world = self.world()
         world.team("Workstations", {"url": "/" + ALPHA, "hash_sha256": sha256_of(ALPHA)}, {"url": "/" + BETA})

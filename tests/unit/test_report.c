@@ -502,9 +502,9 @@ static struct desired shown_desired(void)
         .kind = SOFTWARE_APP_STORE_APP, .app_store_id = "123", .package_file = ""};
     static struct desired_team team = {.name = "Alpha",
                                        .place = {.file = "teams/a.yml"},
-                                       .packages = {LIST_GIVEN, 2, packages},
-                                       .maintained_apps = {LIST_GIVEN, 1, &app},
-                                       .app_store_apps = {LIST_GIVEN, 1, &store}};
+                                       .packages = {LIST_GIVEN, 2, packages, NULL},
+                                       .maintained_apps = {LIST_GIVEN, 1, &app, NULL},
+                                       .app_store_apps = {LIST_GIVEN, 1, &store, NULL}};
     static struct diagnostic copies[2];
     copies[0] = diagnostics[0];
     copies[1] = diagnostics[1];
