@@ -68,10 +68,11 @@ int software_key(const struct software_item *item, char *out, size_t size, struc
             length = print_two(out, size, "digest:", item->sha256 != NULL ? item->sha256 : "");
             break;
         }
-        if (digest_bytes(item->url, strlen(item->url), hex, e) < 0)
+        url_redact(item->url, shown, sizeof shown);
+        bool hides_something = strcmp(shown, item->url) != 0;
+        if (hides_something && digest_bytes(item->url, strlen(item->url), hex, e) < 0)
             return -1;
-        length =
-            snprintf(out, size, "%s%s %s", package_prefix, hex, url_redact(item->url, shown, sizeof shown));
+        length = snprintf(out, size, "%s%s %s", package_prefix, hides_something ? hex : "", shown);
         break;
     case SOFTWARE_SCRIPT_PACKAGE:
         length = snprintf(out, size, "script:%s", item->script.path != NULL ? item->script.path : "");
@@ -91,9 +92,8 @@ int software_key(const struct software_item *item, char *out, size_t size, struc
 
 const char *software_key_url(const char *key)
 {
-    return text_starts_with(key, package_prefix) && strlen(key) > strlen(package_prefix) + DIGEST_HEX_BYTES
-               ? key + strlen(package_prefix) + DIGEST_HEX_BYTES
-               : NULL;
+    const char *blank = text_starts_with(key, package_prefix) ? strchr(key, ' ') : NULL;
+    return blank == NULL ? NULL : blank + 1;
 }
 
 /* Each value goes into the digest with its length before it, so that no two wishes run into the same bytes.

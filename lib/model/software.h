@@ -94,8 +94,9 @@ struct software_item {
  * App Store id, or the digest's start. Into out (cut); returns out. */
 const char *software_name(const struct software_item *item, char *out, size_t size);
 /* What identifies it over runs and in a team: "package:<its URL's SHA-256> <its URL, redacted>" (it is
- * written to the disk, and URLs hold secrets), "digest:<sha256>", "script:<path>", "maintained:<slug>",
- * "store:<id>/<platform>". For memory and comparing only. In `out`; -1 if too small. */
+ * written to the disk, and URLs hold secrets; no digest where nothing is hidden), "digest:<sha256>",
+ * "script:<path>", "maintained:<slug>", "store:<id>/<platform>". For memory and comparing only. In `out`; -1
+ * if too small. */
 int software_key(const struct software_item *item, char *out, size_t size, struct err *e) MUST_CHECK;
 /* The redacted URL in such a key; NULL: it is of another kind. */
 const char *software_key_url(const char *key);

@@ -57,8 +57,7 @@ static void test_key(void **state)
         struct software_item item;
         const char *expected;
     } cases[] = {
-        {{.url = "https://example.com/a", .sha256 = "abc"},
-         "package:2dce0a4c50441bfccfa9caf4b58c3cba6e06c420505dd829f0436de1aa44baac https://example.com/a"},
+        {{.url = "https://example.com/a", .sha256 = "abc"}, "package: https://example.com/a"},
         {{.url = "https://u:pass@example.com/a?sig=x"},
          "package:56fb34051aa2f1c523ee9f07d00bd6046de5ff1425c264f1541724bda0995413 "
          "https://***@example.com/a?…"},
