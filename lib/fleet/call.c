@@ -31,11 +31,7 @@ static void again(struct call *call, int64_t asked_ms)
 {
     struct fleet *fleet = call->fleet;
     const struct retry_policy *policy = &fleet->options.settings->retry;
-    int64_t delay = retry_delay_ms(policy, call->attempts - 1, fleet->options.jitter);
-    if (asked_ms >= 0) {
-        int64_t asked_delay = asked_ms + retry_spread_ms(policy, fleet->options.jitter);
-        delay = asked_delay > delay ? asked_delay : delay;
-    }
+    int64_t delay = retry_wait_ms(policy, call->attempts - 1, asked_ms, fleet->options.jitter);
     if (call->attempts >= policy->rounds || asked_ms > policy->retry_after_max_ms) {
         char wait[CLOCK_TEXT_BYTES];
         if (asked_ms > policy->retry_after_max_ms)

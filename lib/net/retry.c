@@ -267,3 +267,11 @@ int64_t retry_spread_ms(const struct retry_policy *policy, const struct jitter *
 {
     return policy->jitter == RETRY_JITTER_FULL ? retry_delay_ms(policy, 0, jitter) : 0;
 }
+
+int64_t retry_wait_ms(const struct retry_policy *policy, int64_t round, int64_t asked_ms,
+                      const struct jitter *jitter)
+{
+    int64_t delay = retry_delay_ms(policy, round, jitter);
+    int64_t asked = asked_ms < 0 ? 0 : asked_ms + retry_spread_ms(policy, jitter);
+    return asked > delay ? asked : delay;
+}

@@ -59,5 +59,9 @@ int64_t retry_delay_ms(const struct retry_policy *policy, int64_t round, const s
 /* How much later than the end of a pause that a server asked for (Retry-After) one of those who wait for it
  * comes back, so that they do not all come at once: uniform in [0, initial]; 0 without jitter. */
 int64_t retry_spread_ms(const struct retry_policy *policy, const struct jitter *jitter);
+/* Both for one who is alone with its host: the wait after `round` rounds, and not before the pause of
+ * `asked_ms` (-1: none) is over. */
+int64_t retry_wait_ms(const struct retry_policy *policy, int64_t round, int64_t asked_ms,
+                      const struct jitter *jitter);
 
 #endif

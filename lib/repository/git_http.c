@@ -155,8 +155,7 @@ static bool will_try_again(struct stream *stream, const struct http_answer *answ
     if (policy == NULL || stream->has_delivered || !may_pass || stream->failures + 1 >= policy->rounds)
         return false;
     int64_t asked = retry_after_ms(answer, options->clock->wall_ms(options->clock->context));
-    int64_t wait = retry_delay_ms(policy, stream->failures, options->jitter);
-    wait = asked > wait ? asked : wait;
+    int64_t wait = retry_wait_ms(policy, stream->failures, asked, options->jitter);
     stream->due_ms = now_ms(git) + wait;
     if (asked > policy->retry_after_max_ms || (git->limit_ms > 0 && stream->due_ms >= git->limit_ms))
         return false;
