@@ -208,10 +208,10 @@ bool transfer_park_host(struct transfer *transfer, const char **cause);
 /* Whether the host is parked, for everybody or still for this transfer; due_ms says until when. */
 bool transfer_waits_for_host(struct transfer *transfer, const struct host *host, int64_t now_ms);
 void transfer_wait_for_next_round(struct transfer *transfer, const char *cause);
-/* A redirect's Retry-After says when its target may be asked (RFC 9110, 10.2.3), and the target may be
- * parked. True: that is too long, or another source goes first; the transfer is on its way there. */
-bool transfer_leaves_redirect(struct transfer *transfer, const struct host *target);
-/* The same for a target that was parked later. */
+/* A redirect's Retry-After says when its target may be asked (RFC 9110, 10.2.3). True: that is too long, or
+ * another source goes first; the transfer is on its way there. */
+bool transfer_leaves_redirect(struct transfer *transfer);
+/* The same where the target's host is parked. */
 bool transfer_leaves_parked_hop(struct transfer *transfer, int64_t now_ms);
 /* Waits for as long as the redirect says. */
 void transfer_wait_for_hop(struct transfer *transfer);

@@ -206,7 +206,7 @@ static void follow(struct transfer *transfer)
         transfer_fatal(transfer, &e);
         return;
     }
-    if (transfer_leaves_redirect(transfer, host))
+    if (transfer_leaves_redirect(transfer))
         return;
     free(transfer->hop_url);
     transfer->hop_url = transfer->redirect_url;

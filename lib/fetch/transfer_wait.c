@@ -123,19 +123,15 @@ static bool turns_elsewhere(struct transfer *transfer, const char *cause, int64_
     return true;
 }
 
-bool transfer_leaves_redirect(struct transfer *transfer, const struct host *target)
+bool transfer_leaves_redirect(struct transfer *transfer)
 {
-    int64_t now = transfer_now(transfer);
+    if (transfer->retry_after_ms <= 0)
+        return false;
     const char *cause = transfer_text(transfer, "HTTP %d with Retry-After", transfer->attempt.status);
-    bool has_pause = transfer->retry_after_ms > 0;
-    if (has_pause && asks_too_much(transfer, &cause)) {
-        transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
-        return true;
-    }
-    if (has_pause)
-        return turns_elsewhere(transfer, cause, now);
-    return host_parked_until(target) > now &&
-           turns_elsewhere(transfer, describe_pause(transfer, target), now);
+    if (!asks_too_much(transfer, &cause))
+        return turns_elsewhere(transfer, cause, transfer_now(transfer));
+    transfer_failed_by_cause(transfer, CAUSE_RETRY_AFTER_TOO_LONG, cause);
+    return true;
 }
 
 bool transfer_leaves_parked_hop(struct transfer *transfer, int64_t now_ms)
