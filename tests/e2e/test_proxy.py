@@ -15,7 +15,7 @@ import urllib.parse
 
 import support
 from support import DONE, FAILED, PARTIAL
-from test_sources import BODY, DIGEST, Server, make_certificates
+from test_sources import BODY, DIGEST, Server, hand_on, make_certificates
 
 
 class Proxy(http.server.ThreadingHTTPServer):
@@ -208,19 +208,10 @@ class Relay(socket.socket):
     def one(self, client):
         try:
             with self.context.wrap_socket(client, server_side=True) as here, socket.create_connection(("127.0.0.1", self.port)) as there:
-                other = threading.Thread(target=self.copy, args=(there, here), daemon=True)
+                other = threading.Thread(target=hand_on, args=(there, here), daemon=True)
                 other.start()
-                self.copy(here, there)
+                hand_on(here, there)
                 other.join(10)
-        except OSError:
-            pass
-
-    @staticmethod
-    def copy(one, other):
-        try:
-            while data := one.recv(65536):
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
         except OSError:
             pass
 

@@ -89,6 +89,16 @@ def make_certificates(folder):
                 "-out", f"{name}.pem")
 
 
+def hand_on(one, other):
+    """All that comes, to the other side, and then its end."""
+    try:
+        while data := one.recv(65536):
+            other.sendall(data)
+        other.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
 class CutHandshakes:
     """A listener that ends the first `count` connections as soon as the client has said hello; then it passes them on."""
 
@@ -111,16 +121,7 @@ class CutHandshakes:
                 continue
             server = socket.create_connection(("127.0.0.1", self.port))
             for one, other in ((client, server), (server, client)):
-                threading.Thread(target=self.copy, args=(one, other), daemon=True).start()
-
-    @staticmethod
-    def copy(one, other):
-        try:
-            while data := one.recv(65536):
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+                threading.Thread(target=hand_on, args=(one, other), daemon=True).start()
 
     def close(self):
         self.listener.close()

@@ -34,13 +34,6 @@ static char long_html[5000] = "<html><body>"; /* zero bytes behind it */
 #define V1 .etag = "\"v1\"", .ranges = true
 /* A body that ends with the connection, long before it should. */
 #define CUT .send_at_most = 20000, .end = SCRIPT_CLOSE
-#define STEPS(...)                                                                                           \
-    .steps = (const struct script_step[]){__VA_ARGS__},                                                      \
-    .step_count = sizeof((const struct script_step[]){__VA_ARGS__}) / sizeof(struct script_step)
-#define PATH(path_, ...)                                                                                     \
-    {                                                                                                        \
-        .path = (path_), STEPS(__VA_ARGS__)                                                                  \
-    }
 #define MORE(...)                                                                                            \
     .more = (const struct script_path[]){__VA_ARGS__},                                                       \
     .more_count = sizeof((const struct script_path[]){__VA_ARGS__}) / sizeof(struct script_path)

@@ -12,14 +12,6 @@ extern unsigned char package[PACKAGE_BYTES], other[PACKAGE_BYTES], big[BIG_BYTES
 int scene_make_bodies(void **state);
 
 #define WHOLE .body = package, .body_length = sizeof package
-#define STEPS(...)                                                                                           \
-    .steps = (const struct script_step[]){__VA_ARGS__},                                                      \
-    .step_count = sizeof((const struct script_step[]){__VA_ARGS__}) / sizeof(struct script_step)
-
-#define PATH(path_, ...)                                                                                     \
-    {                                                                                                        \
-        .path = (path_), STEPS(__VA_ARGS__)                                                                  \
-    }
 
 struct scene {
     struct fetch_fixture fixture;

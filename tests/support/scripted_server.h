@@ -48,6 +48,16 @@ struct script_path {
     size_t step_count;
 };
 
+/* In an initialiser: a path's steps, and a path with them. */
+#define STEPS(...)                                                                                           \
+    .steps = (const struct script_step[]){__VA_ARGS__},                                                      \
+    .step_count = sizeof((const struct script_step[]){__VA_ARGS__}) / sizeof(struct script_step)
+
+#define PATH(path_, ...)                                                                                     \
+    {                                                                                                        \
+        .path = (path_), STEPS(__VA_ARGS__)                                                                  \
+    }
+
 struct scripted_server;
 
 /* The paths are borrowed. Ends the test program if the system refuses a socket or a thread. */

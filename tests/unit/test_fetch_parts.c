@@ -251,19 +251,26 @@ static void test_origins(void **state)
     assert_false(origin_has_userinfo("http://x/u@y"));
 }
 
-/* Three sources, the first two on one host. */
-static void test_rotation(void **state)
+/* Each with its host, of the table that is returned. */
+static struct host_table *open_sources(const char *const *urls, size_t count, struct source *items)
 {
-    (void)state;
     struct err e;
     err_init(&e);
     const struct host_limits limits = {.parallel = 4};
     struct host_table *table = host_table_new(&limits, &e);
     assert_non_null(table);
-    static const char *const urls[] = {"http://a/1", "http://a/2", "http://b/3"};
-    struct source items[3];
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < count; i++)
         items[i] = (struct source){.url = urls[i], .host = host_of_url(table, urls[i], &e)};
+    return table;
+}
+
+/* Three sources, the first two on one host. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {"http://a/1", "http://a/2", "http://b/3"};
+    struct source items[ARRAY_LENGTH(urls)];
+    struct host_table *table = open_sources(urls, ARRAY_LENGTH(urls), items);
     struct source_list list = {.count = 3, .items = items};
     assert_ptr_equal(source_next(&list, 0), &items[0]);
     source_failed_for_good(&items[0]); /* says nothing about another path there */
@@ -300,15 +307,9 @@ static void test_rotation(void **state)
 static void test_turns(void **state)
 {
     (void)state;
-    struct err e;
-    err_init(&e);
-    const struct host_limits limits = {.parallel = 4};
-    struct host_table *table = host_table_new(&limits, &e);
-    assert_non_null(table);
     static const char *const urls[] = {"http://a/1", "http://b/2", "http://a/3", "http://a/4"};
     struct source items[ARRAY_LENGTH(urls)];
-    for (size_t i = 0; i < ARRAY_LENGTH(urls); i++)
-        items[i] = (struct source){.url = urls[i], .host = host_of_url(table, urls[i], &e)};
+    struct host_table *table = open_sources(urls, ARRAY_LENGTH(urls), items);
     struct source_list list = {.count = ARRAY_LENGTH(urls), .items = items};
     static const size_t expected[][2] = {{0, 1}, {2, 1}, {3, 1}};
     for (size_t round = 0; round < 3; round++) {
