@@ -25,14 +25,16 @@ static bool stopping(const struct package_host *host)
     return __atomic_load_n(&host->stop, __ATOMIC_RELAXED) != 0;
 }
 
-void host_sleep(const struct package_host *host, int64_t ms)
+int host_sleep(const struct host_connection *connection, int64_t ms)
 {
-    while (ms > 0 && !stopping(host)) {
+    while (ms > 0 && !stopping(connection->host)) {
         int64_t slice = ms < HOST_WAIT_MS ? ms : HOST_WAIT_MS;
-        struct timespec nap = {.tv_sec = 0, .tv_nsec = slice * 1000000};
-        nanosleep(&nap, NULL);
+        struct pollfd peer = {.fd = connection->socket, .events = POLLRDHUP};
+        if (poll(&peer, 1, (int)slice) > 0)
+            return -1;
         ms -= slice;
     }
+    return ms > 0 ? -1 : 0;
 }
 
 /* False when the host stops first. */

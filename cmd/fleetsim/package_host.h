@@ -62,6 +62,7 @@ bool package_reply(struct host_connection *connection, const struct host_request
 int host_send(struct host_connection *connection, const char *bytes, size_t length);
 /* Closes with RST, once the peer's kernel has what was sent: it can be read, and then the reset comes. */
 void host_reset(struct host_connection *connection);
-void host_sleep(const struct package_host *host, int64_t ms);
+/* -1: before the time is over, the peer is gone or the host stops. */
+int host_sleep(const struct host_connection *connection, int64_t ms);
 
 #endif

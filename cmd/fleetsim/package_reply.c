@@ -369,9 +369,9 @@ bool package_reply(struct host_connection *connection, const struct host_request
                           .keep_alive = request->keep_alive};
     find_behaviour(&reply);
     const struct behaviour *behaviour = &reply.behaviour;
-    host_sleep(connection->host, behaviour->delay_ms);
-    bool no_byte = behaviour->kind == DO_EOF || (behaviour->kind == DO_RESET &&
-                                                 (behaviour->before_headers || behaviour->after_bytes == 0));
+    bool no_byte =
+        host_sleep(connection, behaviour->delay_ms) < 0 || behaviour->kind == DO_EOF ||
+        (behaviour->kind == DO_RESET && (behaviour->before_headers || behaviour->after_bytes == 0));
     if (!no_byte)
         make_reply(&reply);
     connection->die_at_next_request = behaviour->kind == DO_CLOSE_KEEPALIVE;

@@ -55,23 +55,23 @@ static int send_piece(struct reply *reply, const char *bytes, size_t length)
     return 0;
 }
 
-/* How much of the next `length` bytes goes out at once, and how long to wait first. */
-static size_t pace(struct reply *reply, size_t length)
+/* Waits as the behaviour says, and cuts `*length` to what goes out at once then; -1 as host_sleep. */
+static int pace(const struct reply *reply, size_t *length)
 {
     const struct behaviour *behaviour = &reply->behaviour;
     if (behaviour->kind == DO_STALL) {
         uint64_t before = (uint64_t)behaviour->after_bytes;
         if (reply->sent == before)
-            host_sleep(reply->connection->host, behaviour->silence_ms);
-        else if (reply->sent < before && length > before - reply->sent)
-            length = (size_t)(before - reply->sent);
+            return host_sleep(reply->connection, behaviour->silence_ms);
+        if (reply->sent<before && * length> before - reply->sent)
+            *length = (size_t)(before - reply->sent);
     }
     if (behaviour->kind == DO_SLOW) {
         size_t slice = (size_t)behaviour->bytes_per_second / SLOW_SLICES_PER_SECOND + 1;
-        host_sleep(reply->connection->host, 1000 / SLOW_SLICES_PER_SECOND);
-        length = length < slice ? length : slice;
+        *length = *length < slice ? *length : slice;
+        return host_sleep(reply->connection, 1000 / SLOW_SLICES_PER_SECOND);
     }
-    return length;
+    return 0;
 }
 
 static int send_body(struct reply *reply)
@@ -85,7 +85,7 @@ static int send_body(struct reply *reply)
         if (got <= 0)
             return -1;
         size_t length = (uint64_t)got < end - reply->sent ? (size_t)got : (size_t)(end - reply->sent);
-        if (send_piece(reply, bytes, pace(reply, length)) < 0)
+        if (pace(reply, &length) < 0 || send_piece(reply, bytes, length) < 0)
             return -1;
     }
     return 0;

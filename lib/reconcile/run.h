@@ -43,6 +43,9 @@ struct run {
 int run_read_manifests(struct run *run, struct err *e) MUST_CHECK;
 int run_open_connections(struct run *run, struct err *e) MUST_CHECK;
 int run_observe(struct run *run, struct err *e) MUST_CHECK;
+/* When the work is to end, so that the report is there before `limit_ms` are over: a tenth earlier, at most
+ * two seconds. 0: never, as no limit is set. */
+int64_t run_deadline_ms(int64_t started_ms, int64_t limit_ms);
 /* For `fetch`: as if Fleet had every team, and nothing in it. */
 int run_observe_nothing(struct run *run, struct err *e) MUST_CHECK;
 void run_done(struct run *run);

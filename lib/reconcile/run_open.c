@@ -76,15 +76,13 @@ static int open_repository(struct run *run, struct err *e)
     return 0;
 }
 
-/* The work ends a little before it, so that the report is there in time. */
-static void set_deadline(struct run *run, int64_t started_ms)
+int64_t run_deadline_ms(int64_t started_ms, int64_t limit_ms)
 {
     enum { LONGEST_MARGIN_MS = 2000, MARGINS_PER_DEADLINE = 10 };
-    int64_t limit = run->settings->limits.deadline_ms;
-    int64_t margin = limit / MARGINS_PER_DEADLINE;
-    if (limit > 0)
-        run->deadline_monotonic_ms =
-            started_ms + limit - (margin < LONGEST_MARGIN_MS ? margin : LONGEST_MARGIN_MS);
+    int64_t margin = limit_ms / MARGINS_PER_DEADLINE;
+    if (limit_ms <= 0)
+        return 0;
+    return started_ms + limit_ms - (margin < LONGEST_MARGIN_MS ? margin : LONGEST_MARGIN_MS);
 }
 
 /* With settings that nobody meant nothing is done; the manifests were read to tell their mistakes in the same
@@ -105,8 +103,9 @@ int run_read_manifests(struct run *run, struct err *e)
     int64_t started_ms = clock->monotonic_ms(clock->context);
     const struct settings *settings = run->settings;
     if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
-        return 0;                  /* what flags, the environment and the defaults say */
-    set_deadline(run, started_ms); /* as far as flags and the environment say */
+        return 0; /* what flags, the environment and the defaults say */
+    run->deadline_monotonic_ms = run_deadline_ms(
+        started_ms, settings->limits.deadline_ms); /* as far as flags and the environment say */
     if (open_repository(run, e) < 0)
         return -1;
     struct manifest_options options = {
@@ -138,7 +137,7 @@ int run_read_manifests(struct run *run, struct err *e)
         log_info(run->world->log, "selection", "%zu team%s of the repository differ%s from %s",
                  run->desired->team_count, run->desired->team_count == 1 ? "" : "s",
                  run->desired->team_count == 1 ? "s" : "", since);
-    set_deadline(run, started_ms);
+    run->deadline_monotonic_ms = run_deadline_ms(started_ms, settings->limits.deadline_ms);
     return 0;
 }
 

@@ -46,6 +46,18 @@ def write_repository(root, teams, packages, per_team):
             "agent_options:\ncontrols:\npolicies:\nqueries:\nsoftware:\n  packages:\n" + "".join(reference(number, team) for number in chosen))
 
 
+def write_one_team(root, section, line, count):
+    (root / "teams").mkdir(parents=True)
+    (root / "teams/a.yml").write_text(f"name: A\nsoftware:\n  {section}:\n" + "".join(line.format(number=number) for number in range(count)))
+
+
+# What one file can hold that must not cost more per entry the more there are: section, line, entries, errors.
+LONG_FILES = (
+    ("packages named in place", "packages", "    - url: https://packages.example.com/{number}.deb\n      self_service: true\n", 20000, 0),
+    ("aliases of one faulty entry", "fleet_maintained_apps", "    - *a\n", 50000, 1),
+)
+
+
 def yaml_files(root):
     return sorted(str(path) for path in root.rglob("*.yml"))
 
@@ -64,11 +76,11 @@ def instructions(program, root):
     return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
 
-def measure(folder, root):
+def measure(folder, root, *mode):
     """Medians over alternating rounds: ours and libyaml's CPU seconds, and the last round's counts."""
     ours, peers = [], []
     for _ in range(ROUNDS):
-        counts = run(f"{folder}/bench_plan_manifests", str(root))
+        counts = run(f"{folder}/bench_plan_manifests", str(root), *mode)
         peer = run(f"{folder}/bench_scan_yaml", *yaml_files(root))
         ours.append(counts[0] + counts[1])
         peers.append(peer[0])
@@ -96,4 +108,22 @@ def bench_manifests(bench):
         print("  instructions per KiB of YAML: " + ("not counted, there is no valgrind" if count is None else f"{count / (size / 1024):,.0f} (callgrind)"))
 
 
-BENCHES = {"manifests": bench_manifests}
+def bench_long_files(bench):
+    """One team's file with tens of thousands of entries is read, and one with twice as many."""
+    folder = support.BUILD / "tests/bench"
+    for what, section, line, count, errors in LONG_FILES:
+        with tempfile.TemporaryDirectory() as temporary:
+            once, twice = pathlib.Path(temporary) / "once", pathlib.Path(temporary) / "twice"
+            for root, entries in ((once, count), (twice, 2 * count)):
+                write_one_team(root, section, line, entries)
+                if errors > 0:
+                    text = (root / "teams/a.yml").read_text()
+                    (root / "teams/a.yml").write_text(text.replace("    - *a\n", "    - &a {colour: red}\n", 1))
+            ours, _, counts, _ = measure(folder, once, "read")
+            if counts[-1] != errors:
+                raise RuntimeError(f"not what was written: {counts}")
+            double, _, _, _ = measure(folder, twice, "read")
+            bench.bar(f"one file of {2 * count:,} {what}, against {count:,}: CPU / CPU", double / ours, 2.2)
+
+
+BENCHES = {"manifests": bench_manifests, "long-files": bench_long_files}

@@ -153,9 +153,9 @@ class World:
         self.log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
 
     def settle(self):
-        """A line is written just behind the answer: waits until none is missing (not for ever: a stalled answer has none)."""
+        """A line is written just behind the answer: waits until none is missing (not for ever: an answer under way has none)."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        deadline = time.monotonic() + 0.5
+        deadline = time.monotonic() + 10
         while self.server is not None and self.server.poll() is None and time.monotonic() < deadline:
             with opener.open(self.fleet_url + "/fleetsim/open-requests") as answer:
                 if json.load(answer)["open"] == 0:
@@ -212,6 +212,14 @@ class EndToEnd(unittest.TestCase):
         world = World(**arguments)
         self.addCleanup(world.close)
         return world
+
+    def wait_for(self, condition, seconds=60):
+        """What `condition` gives, as soon as that is true."""
+        deadline = time.monotonic() + seconds
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), deadline, "it did not come to pass")
+            time.sleep(0.02)
+        return found
 
     def assert_status(self, result, status):
         self.assertEqual(result.status, status, f"\n--- stdout\n{result.stdout}\n--- stderr\n{result.stderr}")

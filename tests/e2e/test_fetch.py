@@ -78,13 +78,11 @@ class Fetch(support.EndToEnd):
         with sqlite3.connect(world.state / "state.db", isolation_level=None) as other:
             other.execute("DELETE FROM validators")
             other.execute("BEGIN IMMEDIATE")
-            started = time.monotonic()
             result = self.fetch(world)
-            self.assertLess(time.monotonic() - started, 12, "one wait, not one for each package")
             other.execute("ROLLBACK")
         other.close()
         self.assert_status(result, DONE)
-        self.assertIn("could not be saved", result.stderr)
+        self.assertEqual(result.stderr.count("could not be saved"), 1, "one wait, not one for each package")
 
     def test_the_cache_is_pruned(self):
         """G8: --max-cache-size holds for `fetch`: what no manifest names goes, oldest first."""

@@ -2,7 +2,6 @@
 
 The recorded sequences are in test_replay.py; this is about what only a simulator has."""
 
-import concurrent.futures
 import datetime
 import email.utils
 import hashlib
@@ -76,18 +75,12 @@ class FleetsimTest(support.EndToEnd):
         return ask(world.package_url, path, **arguments)
 
     def wait_for_requests(self, world, server, count):
-        deadline = time.monotonic() + 5
-        while len(world.requests(server)) < count and time.monotonic() < deadline:
-            time.sleep(0.02)
+        self.wait_for(lambda: len(world.requests(server)) >= count)
         return world.requests(server)
 
     def wait_for_request(self, world, server, matches):
         """A line is written just behind the answer, so it may come a moment later."""
-        deadline = time.monotonic() + 10
-        while not (found := [row for row in world.requests(server) if matches(row)]) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertTrue(found, "the request is not in the log")
-        return found[0]
+        return self.wait_for(lambda: [row for row in world.requests(server) if matches(row)])[0]
 
 
 class PackageHost(FleetsimTest):
@@ -246,11 +239,11 @@ class PackageHost(FleetsimTest):
         got = self.get(self.host({"do": "stall", "after_bytes": 500, "ms": 700}))
         self.assertEqual(got.body, ALPHA)
         self.assertGreaterEqual(time.monotonic() - started, 0.7)
-        got = self.get(self.host({"do": "stall", "after_bytes": 500, "ms": 60000}), timeout=0.5)
+        got = self.get(self.host({"do": "stall", "after_bytes": 500, "ms": 600000}), timeout=3)
         self.assertEqual((got.end, got.body), ("timeout", ALPHA[:500]))
         started = time.monotonic()
         self.assertEqual(self.get(self.host({"do": "slow", "bytes_per_second": 40000})).body, ALPHA)
-        self.assertTrue(0.7 < time.monotonic() - started < 5)
+        self.assertGreaterEqual(time.monotonic() - started, 0.7)
         started = time.monotonic()
         self.assertEqual(self.get(self.host({"do": "serve", "delay_ms": 600})).body, ALPHA)
         self.assertGreaterEqual(time.monotonic() - started, 0.6)
@@ -283,12 +276,16 @@ class PackageHost(FleetsimTest):
         self.assertNotEqual(hashlib.sha256(whole.body).hexdigest(), digest)
 
     def test_several_connections_at_once(self):
-        world = self.host({"do": "stall", "ms": 1000, "after_bytes": 10})
-        started = time.monotonic()
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            bodies = list(pool.map(lambda _: self.get(world).body, range(8)))
-        self.assertEqual(bodies, [ALPHA] * 8)
-        self.assertLess(time.monotonic() - started, 4)
+        """Eight answers are under way together, and end when their clients are gone."""
+        world = self.host({"do": "stall", "ms": 600000, "after_bytes": 10})
+        clients = [http.client.HTTPConnection(urllib.parse.urlsplit(world.package_url).netloc) for _ in range(8)]
+        for client in clients:
+            self.addCleanup(client.close)
+            client.request("GET", "/a")
+        self.assertEqual([client.getresponse().read(10) for client in clients], [ALPHA[:10]] * 8)
+        for client in clients:
+            client.close()
+        self.assertEqual(len(self.wait_for_requests(world, "packages", 8)), 8)
 
 
 def form(fields, file_name, content):
@@ -327,7 +324,7 @@ class Api(FleetsimTest):
         got = self.call(world, "POST", f"/software/batch?team_name={team}&dry_run=false", json.dumps({"software": list(items)}))
         return got if got.status != 202 else json.loads(got.body)["request_uuid"]
 
-    def poll(self, world, uuid, seconds=10):
+    def poll(self, world, uuid, seconds=60):
         deadline = time.monotonic() + seconds
         answers = []
         while time.monotonic() < deadline:

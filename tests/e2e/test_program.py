@@ -229,15 +229,13 @@ class Program(support.EndToEnd):
                 self.assertIn(words, result.stdout)
         for command, status in (("plan", FAILED), ("run", DONE)):
             with self.subTest(command):
-                process = world.spawn(command, TENDER_DIR=None, TENDER_REPOSITORY=self.silent_git())
+                process = world.spawn(command, TENDER_DIR=None, TENDER_REPOSITORY=self.silent_git(), TENDER_REPOSITORY_TIMEOUT="1h")
                 self.addCleanup(lambda process=process: process.poll() is None and process.kill())
                 time.sleep(1.5)
                 self.assertIsNone(process.poll())
-                started = time.monotonic()
                 process.send_signal(signal.SIGTERM)
                 process.communicate(timeout=60)
                 self.assertEqual(process.returncode, status)
-                self.assertLess(time.monotonic() - started, 10)
 
     def test_git_repository_that_never_was(self):
         world = self.world()
@@ -257,14 +255,8 @@ class Program(support.EndToEnd):
         process.send_signal(signal.SIGHUP)
         self.wait_for(lambda: "beta" in world.digests("Workstations"))
         process.terminate()
-        stdout, stderr = process.communicate(timeout=20)
+        stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, DONE, stdout + stderr)
-
-    def wait_for(self, condition, seconds=20):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, "it did not come to pass")
-            time.sleep(0.05)
 
     def test_log_lines_are_json(self):
         world = self.world(script={"packages": {"/" + ALPHA: {"file": ALPHA, "behaviours": [{"do": "reset", "after_bytes": 1000}, {"do": "serve"}]}}})

@@ -11,6 +11,8 @@ TEXT_ENDINGS = (".c", ".h", ".py", ".sh", ".md", ".txt", ".cmake", ".json", ".ym
 LEFTOVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
 # A folder of somebody's machine has no place in the project.
 MACHINE_PATH = re.compile(r"/wor" + r"k/(main|shared|\.library)|/home/[a-z]+/|/Users/[a-z]+/")
+# A busy machine is no fault of the code: a test says what happens, `./dev bench` how quickly. A wait may be checked to be long enough.
+TIMED_TEST = re.compile(r"\bclock\(\)|CLOCKS_PER_" r"SEC|CPUTIME" r"_ID|assertLess\(time\.monotonic\(\) - |now_ms\(\) - \w+ <(?!=? *0)")
 PRINTING = re.compile(r"(?<![A-Za-z0-9_])(printf|vprintf|puts|putchar|perror|exit|_exit|abort|system|sleep|usleep)\s*\("
                       r"|(?<![A-Za-z0-9_])(stdout|stderr)\b")
 CHILD_PROCESS = "lib/repository/git_child.c"  # the one place that forks: its child ends with _exit
@@ -59,7 +61,10 @@ def check_c(path, text):
 
 def check_text(path, text):
     findings = []
+    is_test = path.startswith("tests/") and not path.startswith("tests/bench/")
     for number, line in enumerate(text.split("\n"), 1):
+        if is_test and TIMED_TEST.search(line):
+            findings.append(f"{path}:{number}: a timed test: {TIMED_TEST.search(line).group()}")
         if LEFTOVER.search(line):
             findings.append(f"{path}:{number}: {LEFTOVER.search(line).group()}: do it or file it")
         if MACHINE_PATH.search(line):
@@ -100,6 +105,8 @@ def self_test():
         ("docs/x.md", "TO" + "DO: more\n"),
         ("docs/x.md", "see /wor" + "k/main/docs\n"),
         ("docs/x.md", "no newline"),
+        ("tests/unit/x.c", head + "void f(void)\n{\n    assert_true(now_ms() - began_ms " + "< 5);\n}\n"),
+        ("tests/e2e/x.py", "self.assertLess(time.monotonic()" + " - started, 4)\n"),
     ]
     for path, text in bad:
         sources.expect(f"{path}: {text[:60]!r}", len(check({path: text})) == 1)

