@@ -43,7 +43,7 @@ struct fetch_progress_item {
     const char *name;
     enum fetch_progress_state state;
     uint64_t bytes, total_bytes; /* total 0: unknown */
-    uint64_t bytes_per_second;
+    uint64_t bytes_per_second;   /* 0: not measured yet, or none came */
     int attempt;
     int64_t resumes_in_ms; /* while waiting */
 };

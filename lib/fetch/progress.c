@@ -2,12 +2,11 @@
 #include "fetch/progress.h"
 #include <stdlib.h>
 
-enum { INTERVAL_MS = 1000 };
+enum { INTERVAL_MS = 1000, OLD_PARTS = 3, PARTS = 4 };
 
 struct progress {
     struct fetcher *fetcher;
     struct fetch_progress_item *items;
-    int64_t rates_since_ms;
     int64_t told_ms;
 };
 
@@ -70,28 +69,40 @@ static void fill(struct fetch_progress_item *item, const struct transfer *transf
         .total_bytes = has_ended                               ? transfer->result->size_bytes
                        : transfer->partial.expected_bytes >= 0 ? (uint64_t)transfer->partial.expected_bytes
                                                                : 0,
-        .bytes_per_second = transfer->bytes_per_second,
+        .bytes_per_second = transfer->rate.per_second,
         .attempt = (int)transfer->sources.round + 1,
         .resumes_in_ms = waits && transfer->due_ms > now ? transfer->due_ms - now : 0,
     };
 }
 
-/* Rates over the last second or so. */
-static void measure_rates(struct progress *progress, int64_t now)
+void rate_measure(struct rate *rate, bool is_receiving, uint64_t received, int64_t now_ms)
 {
-    struct fetcher *fetcher = progress->fetcher;
-    int64_t elapsed = now - progress->rates_since_ms;
+    if (!is_receiving) {
+        *rate = (struct rate){.since_ms = 0};
+        return;
+    }
+    if (rate->since_ms == 0) {
+        *rate = (struct rate){.since_ms = now_ms, .bytes = received};
+        return;
+    }
+    int64_t elapsed = now_ms - rate->since_ms;
     if (elapsed < INTERVAL_MS)
         return;
+    uint64_t latest = (received - rate->bytes) * 1000 / (uint64_t)elapsed;
+    bool is_first = rate->per_second == 0;
+    rate->per_second = is_first ? latest : (rate->per_second * OLD_PARTS + latest) / PARTS;
+    rate->since_ms = now_ms;
+    rate->bytes = received;
+}
+
+static void measure_rates(struct fetcher *fetcher, int64_t now)
+{
     for (size_t i = 0; i < fetcher->transfer_count; i++) {
         struct transfer *transfer = &fetcher->transfers[i];
         uint64_t received =
             transfer->result->received_bytes + (transfer->attempt_is_open ? transfer->attempt.bytes : 0);
-        uint64_t gained = received > transfer->rate_bytes ? received - transfer->rate_bytes : 0;
-        transfer->bytes_per_second = gained * 1000 / (uint64_t)elapsed;
-        transfer->rate_bytes = received;
+        rate_measure(&transfer->rate, state_of(transfer) == FETCH_RECEIVING, received, now);
     }
-    progress->rates_since_ms = now;
 }
 
 void progress_tell(struct progress *progress, bool has_changed)
@@ -102,7 +113,7 @@ void progress_tell(struct progress *progress, bool has_changed)
     if (options->progress == NULL || (!has_changed && now - progress->told_ms < INTERVAL_MS))
         return;
     progress->told_ms = now;
-    measure_rates(progress, now);
+    measure_rates(fetcher, now);
     for (size_t i = 0; i < fetcher->transfer_count; i++)
         fill(&progress->items[i], &fetcher->transfers[i], now);
     struct fetch_progress told = {

@@ -71,6 +71,13 @@ enum verdict {
     VERDICT_LOCAL,        /* the disk says no: cause_text */
 };
 
+/* Bytes per second while a body comes: the mean of its first second, then smoothed over the last few. */
+struct rate {
+    int64_t since_ms; /* of the stretch that is being measured; 0: none is */
+    uint64_t bytes;   /* received before it */
+    uint64_t per_second;
+};
+
 struct transfer {
     struct fetcher *fetcher;
     struct package_request request; /* merged from all that ask for the same; borrowed strings */
@@ -130,8 +137,8 @@ struct transfer {
     uint64_t progress_base; /* highest_bytes at the last progress of 1 MiB */
     int64_t progress_ms;    /* when that was */
     int64_t ready_since_ms;
-    bool had_clean_restart;                /* after a mismatch of a resumed body */
-    uint64_t rate_bytes, bytes_per_second; /* for progress reports */
+    bool had_clean_restart; /* after a mismatch of a resumed body */
+    struct rate rate;       /* for progress reports */
 };
 
 /* transfer.c */
