@@ -63,7 +63,7 @@ static int pace(const struct reply *reply, size_t *length)
         uint64_t before = (uint64_t)behaviour->after_bytes;
         if (reply->sent == before)
             return host_sleep(reply->connection, behaviour->silence_ms);
-        if (reply->sent<before && * length> before - reply->sent)
+        if (reply->sent + *length > before && reply->sent < before)
             *length = (size_t)(before - reply->sent);
     }
     if (behaviour->kind == DO_SLOW) {

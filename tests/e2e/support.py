@@ -165,6 +165,10 @@ class World:
     def requests(self, server=None):
         """What the servers received since mark(), in the order in which it came."""
         self.settle()
+        return self.answered(server)
+
+    def answered(self, server=None):
+        """As requests(), while others are under way."""
         if not self.log_file.exists():
             return []
         with self.log_file.open("rb") as file:

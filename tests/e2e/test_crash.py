@@ -41,13 +41,12 @@ class Crash(support.EndToEnd):
         self.assertLess(world.bodies()[0]["sent_bytes"], 41152, "resumed")
 
     def test_killed_between_upload_and_commit(self):
-        fault = {"method": "POST", "path": "/software/batch", "nth": 1, "do": "delay_ms", "delay_ms": 30000}
+        fault = {"method": "POST", "path": "/software/batch", "nth": 1, "do": "delay_ms", "delay_ms": 600000}
         world = self.world(script={"api": [fault]})
         world.team("Workstations", pinned(ALPHA))
         world.team("Servers", pinned(ALPHA))
         process = world.spawn("apply")
-        self.wait_for(lambda: len(world.writes()) >= 1)
-        time.sleep(0.3)
+        self.wait_for(lambda: [row for row in world.answered("fleet") if row["path"].endswith("/software/package")])
         support.kill(process)
         world.restart()
         for team in ("Workstations", "Servers"):

@@ -15,7 +15,7 @@ import urllib.parse
 
 import support
 from support import DONE, FAILED, PARTIAL
-from test_sources import BODY, DIGEST, Server, hand_on, make_certificates
+from test_sources import DIGEST, Server, hand_on, make_certificates
 
 
 class Proxy(http.server.ThreadingHTTPServer):
