@@ -222,8 +222,6 @@ const char *text_first_line(const char *text, size_t length, char *out, size_t s
     size_t end = start;
     while (end < length && text[end] != '\n' && text[end] != '\r')
         end++;
-    while (end > start && isspace((unsigned char)text[end - 1]))
-        end--;
     return text_printable(text + start, end - start, '?', out, size);
 }
 

@@ -23,9 +23,8 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 enum { TEXT_SIZE_BYTES = 32 };
 /* "812 bytes", "1.4 MiB" */
 const char *text_size(uint64_t bytes, char out[TEXT_SIZE_BYTES]);
-/* Copies at most size - 1 bytes of printable text: the first line that is not blank, without the blanks
- * around it; what is no UTF-8 and control characters as '?', cut with "…" if it does not fit. The result is
- * valid UTF-8. */
+/* Copies at most size - 1 bytes of printable text: the first line that is not blank, what is no UTF-8 and
+ * control characters as '?', cut with "…" if it does not fit. The result is valid UTF-8. */
 const char *text_first_line(const char *text, size_t length, char *out, size_t size);
 /* What makes a terminal do things, or shows a text in another order than it has: the controls C0, C1 and DEL,
  * line and paragraph separators, and the controls of writing direction (Unicode UAX 9). */

@@ -2,6 +2,7 @@
  * a value, passes through here. */
 #include "base/text.h"
 #include "base/url.h"
+#include "manifest/lines.h"
 #include "manifest/load.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +12,15 @@ enum { EXCERPT_BYTES = 240, BEFORE_CARET = 100, BEHIND_CARET = 40 };
 
 static int index_lines(struct load *load, struct yaml_file *file, struct err *e)
 {
+    const char *end = file->text + file->length;
     size_t count = 1;
-    for (size_t i = 0; i < file->length; i++)
-        count += file->text[i] == '\n';
+    for (const char *at = line_next(file->text, end); at < end; at = line_next(at, end))
+        count++;
     size_t *starts = arena_alloc_array(load->arena, count, sizeof *starts, e);
     if (starts == NULL)
         return -1;
-    size_t line = 1;
-    for (size_t i = 0; i < file->length; i++)
-        if (file->text[i] == '\n')
-            starts[line++] = i + 1;
+    for (size_t line = 1; line < count; line++)
+        starts[line] = (size_t)(line_next(file->text + starts[line - 1], end) - file->text);
     file->line_starts = starts;
     file->line_count = count;
     return 0;
@@ -150,13 +150,12 @@ int excerpt_take(struct load *load, struct yaml_file *file, struct diagnostic *d
         diagnostic->excerpt = "";
         return 0;
     }
-    size_t start = file->line_starts[line - 1];
-    size_t end = (size_t)line < file->line_count ? file->line_starts[line] - 1 : file->length;
-    size_t length = end - start < EXCERPT_LINE_BYTES - 1 ? end - start : EXCERPT_LINE_BYTES - 1;
+    const struct line found = line_at(file->text + file->line_starts[line - 1], file->text + file->length);
+    size_t length = found.length < EXCERPT_LINE_BYTES - 1 ? found.length : EXCERPT_LINE_BYTES - 1;
     char raw[EXCERPT_LINE_BYTES];
     char shown[EXCERPT_LINE_BYTES];
     char before[EXCERPT_LINE_BYTES];
-    memcpy(raw, file->text + start, length);
+    memcpy(raw, found.text, length);
     raw[length] = '\0';
     show(raw, shown);
     /* What is hidden has another length: the caret stands behind what is shown of the text before it. */

@@ -1,6 +1,7 @@
 /* One team's file: its name, and what of it is a team's software. Every other section is left to others, and
  * not complained of. */
 #include "base/text.h"
+#include "manifest/lines.h"
 #include "manifest/names.h"
 #include "manifest/schema.h"
 #include "manifest/team_lists.h"
@@ -94,9 +95,8 @@ static int find_name_line(const struct yaml_file *file, const char **line, size_
 {
     const char *end = file->text + file->length;
     int number = 1;
-    for (*line = file->text; *line < end; *line += *length + 1, number++) {
-        const char *newline = memchr(*line, '\n', (size_t)(end - *line));
-        *length = (size_t)((newline == NULL ? end : newline) - *line);
+    for (*line = file->text; *line < end; *line = line_next(*line, end), number++) {
+        *length = line_at(*line, end).length;
         if (*length > strlen("name:") && strncmp(*line, "name:", strlen("name:")) == 0)
             return number;
     }

@@ -1,6 +1,7 @@
 /* libyaml's events become a tree. Anchors, aliases and merge keys are resolved here, within limits, so that a
  * small document can't stand for a huge one. */
 #include "manifest/yaml.h"
+#include "manifest/lines.h"
 #include <string.h>
 #include <yaml.h>
 
@@ -28,12 +29,20 @@ struct reader {
     const struct yaml_node **open; /* the children of the lists and mappings that are being read */
     size_t open_count, open_capacity;
     struct yaml_fault quote; /* the last quoted text that goes over several lines */
+    struct line_origins origins;
 };
 
-static int fail_at(const struct reader *reader, size_t line, size_t column, struct err *e, const char *text)
+static yaml_mark_t place_of(const struct reader *reader, yaml_mark_t mark)
 {
+    line_origins_place(&reader->origins, &mark.line, &mark.column);
+    return mark;
+}
+
+static int fail_at(const struct reader *reader, yaml_mark_t mark, struct err *e, const char *text)
+{
+    const yaml_mark_t place = place_of(reader, mark);
     err_fill(e, ERR_MANIFEST, "%s", text);
-    err_at(e, reader->file->path, (int)line + 1, (int)column + 1);
+    err_at(e, reader->file->path, (int)place.line + 1, (int)place.column + 1);
     return -1;
 }
 
@@ -48,10 +57,12 @@ static int fail_parsing(const struct reader *reader, struct err *e)
     fault.file = reader->file;
     fault.problem = parser->problem;
     fault.context = parser->context;
-    fault.line = parser->problem_mark.line;
-    fault.column = parser->problem_mark.column;
-    fault.context_line = parser->context_mark.line;
-    fault.context_column = parser->context_mark.column;
+    const yaml_mark_t problem = place_of(reader, parser->problem_mark);
+    const yaml_mark_t context = place_of(reader, parser->context_mark);
+    fault.line = problem.line;
+    fault.column = problem.column;
+    fault.context_line = context.line;
+    fault.context_column = context.column;
     return yaml_fault_explain(&fault, e);
 }
 
@@ -65,10 +76,9 @@ static int next_event(struct reader *reader, struct err *e)
 
 static int count_nodes(struct reader *reader, size_t more, struct err *e)
 {
-    const yaml_mark_t *mark = &reader->event.start_mark;
     reader->node_count += more;
     if (more > YAML_MAX_NODES || reader->node_count > YAML_MAX_NODES)
-        return fail_at(reader, mark->line, mark->column, e,
+        return fail_at(reader, reader->event.start_mark, e,
                        "the document is too large: more than 1,000,000 values, aliases counted as what they "
                        "stand for");
     return 0;
@@ -96,12 +106,13 @@ static struct yaml_node *node_new(struct reader *reader, enum yaml_kind kind, co
 {
     if (count_nodes(reader, 1, e) < 0)
         return NULL;
+    const yaml_mark_t place = place_of(reader, reader->event.start_mark);
     struct yaml_node *node = arena_alloc(reader->arena, sizeof *node + text_bytes, e);
     if (node != NULL)
         *node = (struct yaml_node){.kind = kind,
                                    .is_tagged = is_foreign(kind, tag),
-                                   .line = (int)reader->event.start_mark.line + 1,
-                                   .column = (int)reader->event.start_mark.column + 1,
+                                   .line = (int)place.line + 1,
+                                   .column = (int)place.column + 1,
                                    .file = reader->file,
                                    .size = 1};
     return node;
@@ -140,18 +151,18 @@ static int read_alias(struct reader *reader, struct yaml_node **out, struct err 
         if (strcmp(anchor->name, name) != 0)
             continue;
         if (anchor->is_open)
-            return fail_at(reader, mark.line, mark.column, e,
-                           "this alias stands for a value that contains it");
+            return fail_at(reader, mark, e, "this alias stands for a value that contains it");
         struct alias *alias = arena_alloc(reader->arena, sizeof *alias, e);
         if (alias == NULL)
             return -1;
-        *alias =
-            (struct alias){.node = *anchor->node, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
+        const yaml_mark_t place = place_of(reader, mark);
+        *alias = (struct alias){
+            .node = *anchor->node, .line = (int)place.line + 1, .column = (int)place.column + 1};
         alias->node.is_alias = true;
         *out = &alias->node;
         return count_nodes(reader, anchor->node->size, e);
     }
-    return fail_at(reader, mark.line, mark.column, e, "this alias has no anchor (\"&name\") before it");
+    return fail_at(reader, mark, e, "this alias has no anchor (\"&name\") before it");
 }
 
 static int read_node(struct reader *reader, int depth, struct yaml_node **out, struct err *e);
@@ -172,15 +183,15 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     node->length = (uint32_t)length;
     node->is_folded = !node->is_block && event->start_mark.line != event->end_mark.line;
     if (node->is_quoted && node->is_folded) {
-        reader->quote.quote_line = event->start_mark.line;
-        reader->quote.quote_column = event->start_mark.column;
-        reader->quote.quote_end_line = event->end_mark.line;
+        const yaml_mark_t begin = place_of(reader, event->start_mark);
+        reader->quote.quote_line = begin.line;
+        reader->quote.quote_column = begin.column;
+        reader->quote.quote_end_line = place_of(reader, event->end_mark).line;
     }
     /* "\0" in a quoted text: every text ends there for whoever reads it later, so it would say another thing.
      */
     if (length > UINT32_MAX - 1 || memchr(event->data.scalar.value, '\0', length) != NULL)
-        return fail_at(reader, event->start_mark.line, event->start_mark.column, e,
-                       "a text must not hold a NUL (\"\\0\")");
+        return fail_at(reader, event->start_mark, e, "a text must not hold a NUL (\"\\0\")");
     char *text = (char *)(node + 1);
     memcpy(text, event->data.scalar.value, length + 1);
     node->text = text;
@@ -345,8 +356,7 @@ static int read_mapping(struct reader *reader, int depth, struct yaml_node **out
 static int read_node(struct reader *reader, int depth, struct yaml_node **out, struct err *e)
 {
     if (depth > YAML_MAX_DEPTH)
-        return fail_at(reader, reader->event.start_mark.line, reader->event.start_mark.column, e,
-                       "nested more than 64 deep");
+        return fail_at(reader, reader->event.start_mark, e, "nested more than 64 deep");
     switch (reader->event.type) {
     case YAML_ALIAS_EVENT:
         return read_alias(reader, out, e);
@@ -357,8 +367,7 @@ static int read_node(struct reader *reader, int depth, struct yaml_node **out, s
     case YAML_MAPPING_START_EVENT:
         return read_mapping(reader, depth, out, e);
     default:
-        return fail_at(reader, reader->event.start_mark.line, reader->event.start_mark.column, e,
-                       "not valid YAML");
+        return fail_at(reader, reader->event.start_mark, e, "not valid YAML");
     }
 }
 
@@ -374,13 +383,15 @@ static int read_stream(struct reader *reader, const struct yaml_node **root, str
         if (reader->event.type != YAML_DOCUMENT_START_EVENT)
             continue;
         struct yaml_node *node = NULL;
-        if (next_event(reader, e) < 0 || read_node(reader, 0, &node, e) < 0)
+        if (next_event(reader, e) < 0)
+            return -1;
+        const yaml_mark_t begin = reader->event.start_mark;
+        if (read_node(reader, 0, &node, e) < 0)
             return -1;
         if (yaml_is_null(node))
             continue;
         if (*root != NULL)
-            return fail_at(reader, (size_t)node->line - 1, (size_t)node->column - 1, e,
-                           "a second document (behind \"---\") where one is expected");
+            return fail_at(reader, begin, e, "a second document (behind \"---\") where one is expected");
         *root = node;
         reader->anchor_count = 0; /* anchors end with their document */
     }
@@ -401,8 +412,7 @@ static const char *blank_tabs(const struct yaml_file *file, struct arena *arena,
         if (has_tab && (end == file->length || text[end] == '\n'))
             for (size_t i = start; i < end; i++)
                 text[i] = text[i] == '\t' ? ' ' : text[i];
-        const char *newline = end < file->length ? memchr(text + end, '\n', file->length - end) : NULL;
-        start = newline == NULL ? file->length : (size_t)(newline - text) + 1;
+        start = (size_t)(line_next(text + end, text + file->length) - text);
     }
     return text;
 }
@@ -419,10 +429,10 @@ void yaml_skip_mark(struct yaml_file *file)
 int yaml_parse(struct yaml_file *file, struct arena *arena, const struct yaml_node **root, struct err *e)
 {
     yaml_skip_mark(file);
-    const char *text = blank_tabs(file, arena, e);
-    if (text == NULL)
-        return -1;
     struct reader reader = {.file = file, .arena = arena};
+    const char *text = blank_tabs(file, arena, e);
+    if (text == NULL || line_origins(file, arena, &reader.origins, e) < 0)
+        return -1;
     if (yaml_parser_initialize(&reader.parser) != 1)
         return err_set(e, ERR_MEMORY, "out of memory");
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);

@@ -1,31 +1,9 @@
 /* What libyaml says of a text that is no YAML, in the words of the person who wrote it, at the place where it
  * went wrong: often an earlier one than where the parser gave up. */
 #include "base/text.h"
-#include "manifest/yaml.h"
+#include "manifest/lines.h"
 #include <stdio.h>
 #include <string.h>
-
-/* One line of the file, without its end. */
-struct line {
-    const char *text;
-    size_t length, indent;
-};
-
-static struct line line_of(const struct yaml_file *file, size_t number)
-{
-    const char *at = file->text;
-    const char *end = file->text + file->length;
-    for (size_t i = 0; i < number && at < end; i++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        at = newline == NULL ? end : newline + 1;
-    }
-    struct line line = {.text = at};
-    while (at + line.length < end && at[line.length] != '\n' && at[line.length] != '\r')
-        line.length++;
-    while (line.indent < line.length && at[line.indent] == ' ')
-        line.indent++;
-    return line;
-}
 
 static bool is_blank(const struct line *line)
 {
@@ -476,18 +454,15 @@ int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e)
 {
     size_t bad = offset;
     size_t line = 0;
-    size_t start = 0;
     if (!text_is_utf8(file->text, file->length, &bad))
         offset = bad;
-    for (size_t i = 0; i < offset && i < file->length; i++) {
-        if (file->text[i] != '\n')
-            continue;
+    const char *at = file->text;
+    const char *stop = at + (offset < file->length ? offset : file->length);
+    for (const char *next; (next = line_next(at, file->text + file->length)) <= stop && next > at; at = next)
         line++;
-        start = i + 1;
-    }
     size_t column = 0;
-    for (size_t i = start; i < offset && i < file->length; i++)
-        column += ((unsigned char)file->text[i] & 0xC0) != 0x80;
+    for (; at < stop; at++)
+        column += ((unsigned char)*at & 0xC0) != 0x80;
     err_fill(e, ERR_MANIFEST, "%s", bytes_text(file, offset));
     err_at(e, file->path, (int)line + 1, (int)column + 1);
     return -1;

@@ -156,7 +156,10 @@ void exchange_explain(struct http_exchange *exchange, CURLcode code)
         answer->cause_words = "the answer's chunks can't be read";
     } else if (curl_tells_more(code) && exchange->curl_text[0] != '\0') {
         char detail[WORDS_BYTES / 2];
-        text_first_line(exchange->curl_text, strlen(exchange->curl_text), detail, sizeof detail);
+        size_t length = strlen(exchange->curl_text);
+        while (length > 0 && exchange->curl_text[length - 1] == ' ') /* OpenSSL's have one */
+            length--;
+        text_first_line(exchange->curl_text, length, detail, sizeof detail);
         snprintf(text, sizeof text, "%s: %s", words, detail);
         answer->cause_words = keep(answer, text, words);
     } else if (exchange->phase == EXCHANGE_CONNECTING && answer->proxy != NULL) {

@@ -21,8 +21,6 @@ static void test_first_line(void **state)
         {"one\ntwo", 16, "one"},
         {"one\r\ntwo", 16, "one"},
         {"\n\n  \t one\n", 16, "one"},
-        {" one \t \n", 16, "one"},
-        {" ", 16, ""},
         {"a\033[31mb", 16, "a?[31mb"},
         {"a\x7f\tb", 16, "a??b"},
         {"a\xc2\x9b"

@@ -69,6 +69,45 @@ static void test_places(void **state)
     done(&parsed);
 }
 
+/* Lines are an editor's: LF, CR LF and CR end one; NEL, LS and PS, which libyaml counts, don't. */
+static void test_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int line, column; /* of "here", or of the fault */
+    } cases[] = {
+        {"a: b\nc: here\n", 2, 4},
+        {"a: b\r\nc: here\r\n", 2, 4},
+        {"a: b\rc: here\r", 2, 4},
+        {"a: b\r\rc: here", 3, 4},
+        {"a: 'x\xE2\x80\xA8y'\nc: here\n", 2, 4},
+        {"a: 'x\xE2\x80\xA9y\xE2\x80\xA9z'\r\nc: here\n", 2, 4},
+        {"a: \"x\xC2\x85y\"\rc: here\n", 2, 4},
+        {"a: |\n  x\xE2\x80\xA8  y\n\nc: here\n", 4, 4},
+        {"a: ['é\xE2\x80\xA8y', here]\n", 1, 12},
+        {"a: &x 'x\xE2\x80\xA8y'\nb: *x\nc: here\n", 3, 4},
+        {"a: 'x\xE2\x80\xA8y'\nb: *here\n", 2, 4},
+        {"a: 'x\xC2\x85y'\nb: [here\n", 2, 4},
+        {"a: 'x\xC2\x85y'\nb: 'here\n", 2, 4},
+        {"a: 'x\xC2\x85y'\n---\nhere: 1\n", 3, 1},
+        {"a: 'x\xC2\x85y'\n---\nhere: '\\0'\n- a: b", 4, 1},
+        {"a: b\rc: \xFFhere", 2, 4},
+        {"a: b\r\nc: \001here", 2, 4},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct parsed parsed = parse(cases[i].text);
+        const struct yaml_node *node = yaml_get(parsed.root, "c");
+        if (parsed.result == 0 && node == NULL)
+            node = yaml_get(parsed.root, "a")->items[1];
+        int line = parsed.result < 0 ? parsed.e.line : node->line;
+        int column = parsed.result < 0 ? parsed.e.column : node->column;
+        if (line != cases[i].line || column != cases[i].column)
+            fail_msg("case %zu: %d:%d %s", i, line, column, parsed.result < 0 ? parsed.e.text : "");
+        done(&parsed);
+    }
+}
+
 static void test_null(void **state)
 {
     (void)state;
@@ -372,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_null),
         cmocka_unit_test(test_scalars_keep_their_text),
         cmocka_unit_test(test_tolerated),
