@@ -280,19 +280,19 @@ static int check_default_file(struct load *load, const char *base, struct err *e
         struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
         if (path == NULL || file == NULL || reference_read(load, path, file, &unreadable, e) < 0)
             return -1;
-        if (unreadable.text != NULL)
+        if (unreadable.is_missing)
             continue;
-        if (yaml_parse(file, load->arena, &root, &problem) < 0) {
-            if (problem.class != ERR_MANIFEST)
-                return err_set(e, problem.class, "%s", problem.text);
-            const struct place place = {.file = path, .line = problem.line, .column = problem.column};
-            if (diagnose(load, RULE_ORGANISATION_FILE, file, place, NULL, e,
-                         "whether its \"software\" is empty can't be checked: %s", problem.text) < 0)
-                return -1;
-            continue; /* what else is in it is not ours to judge */
-        }
-        if (team_file_check_organisation(load, root, e) < 0)
-            return -1;
+        if (unreadable.text == NULL && yaml_parse(file, load->arena, &root, &problem) < 0 &&
+            problem.class != ERR_MANIFEST)
+            return err_set(e, problem.class, "%s", problem.text);
+        const char *text = unreadable.text != NULL ? unreadable.text
+                           : err_is_set(&problem)  ? problem.text
+                                                   : NULL;
+        const struct place place = {.file = path, .line = problem.line, .column = problem.column};
+        if (text == NULL ? team_file_check_organisation(load, root, e) < 0
+                         : diagnose(load, RULE_ORGANISATION_FILE, file, place, NULL, e,
+                                    "whether its \"software\" is empty can't be checked: %s", text) < 0)
+            return -1; /* what else is in it is not ours to judge */
     }
     return 0;
 }

@@ -301,8 +301,27 @@ static int read_pair(struct settings_reader *reader, const struct yaml_node *roo
     return yaml_is_null(root->pairs[at].value) ? 0 : set_value(reader, setting, &root->pairs[at], e);
 }
 
+/* Those of lists, mappings and empty values; a text's are told where it is read. */
+static int check_tags(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
+{
+    if (node->is_tagged && (node->kind != YAML_SCALAR || yaml_is_null(node))) {
+        reader->settings->selection_in_doubt = true; /* whatever it was to say */
+        if (diagnose_tag(reader->load, node, e) < 0)
+            return -1;
+    }
+    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->count; i++)
+        if (check_tags(reader, node->items[i], e) < 0)
+            return -1;
+    for (size_t i = 0; node->kind == YAML_MAPPING && i < node->count; i++)
+        if (check_tags(reader, node->pairs[i].value, e) < 0)
+            return -1;
+    return 0;
+}
+
 static int read_root(struct settings_reader *reader, const struct yaml_node *root, struct err *e)
 {
+    if (check_tags(reader, root, e) < 0)
+        return -1;
     if (root->kind != YAML_MAPPING) {
         reader->settings->selection_in_doubt = true;
         return diagnose_at(reader->load, RULE_TYPE, root, NULL, e, "%s must be a mapping, not %s",
