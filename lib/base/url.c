@@ -131,8 +131,9 @@ static void put_schemeless(struct writer *writer, const char *text)
 
 const char *url_redact(const char *url, char *out, size_t size)
 {
-    struct writer writer = {.used = 0};
+    struct writer writer; /* its text is not zeroed: every item of a plan comes by here */
     struct parts parts;
+    writer.used = 0;
     if (!split(url, &parts)) {
         put_schemeless(&writer, url);
         if (url[strcspn(url, "?#")] == '?')
