@@ -40,6 +40,8 @@ static int follow(struct walk *walk, const char *path, const char *link, const c
 {
     if (++walk->links > LINKS_MAX)
         return err_set(e, ERR_REPOSITORY, "%s: more than %d symbolic links", path, LINKS_MAX);
+    if (walk->trail != NULL && walk->rest[0] == '\0')
+        walk->trail->is_link = true;
     if (walk->trail != NULL)
         snprintf(walk->trail->paths[walk->trail->count++], PATH_MAX, "%s", link);
     if (target[0] == '/')
@@ -88,8 +90,10 @@ int reader_resolve(const struct reader *reader, const char *path, char out[PATH_
     walk.done[0] = '\0';
     walk.links = 0;
     walk.trail = trail;
-    if (trail != NULL)
+    if (trail != NULL) {
         trail->count = 0;
+        trail->is_link = false;
+    }
     size_t length = strlen(path);
     if (length >= sizeof walk.rest)
         return too_long(path, e);

@@ -32,6 +32,7 @@ struct reader {
 /* The symbolic links that a path leads through, each as a path from the root. */
 struct link_trail {
     size_t count;
+    bool is_link; /* the path's last part is one */
     char paths[LINKS_MAX][PATH_MAX];
 };
 

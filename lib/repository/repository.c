@@ -164,8 +164,14 @@ int repository_read(struct repository *repository, const char *path, struct buf 
     const struct reader *reader = &repository->reader;
     char resolved[PATH_MAX];
     enum entry_type type;
-    if (reader_resolve(reader, path, resolved, &type, NULL, e) < 0)
-        return -1;
+    struct link_trail trail; /* not zeroed as a whole: its texts are large */
+    struct err trouble = {.class = ERR_NONE};
+    if (reader_resolve(reader, path, resolved, &type, &trail, &trouble) < 0) {
+        if (trouble.class == ERR_NOT_FOUND && trail.is_link)
+            return err_set(e, ERR_REPOSITORY, "%s is a symbolic link to %s, which does not exist", path,
+                           resolved);
+        return err_set(e, trouble.class, "%s", trouble.text);
+    }
     if (type != ENTRY_FILE)
         return err_set(e, ERR_REPOSITORY, "%s is %s, not a file", path,
                        type == ENTRY_FOLDER ? "a folder" : "something else");

@@ -59,7 +59,7 @@ const char *repository_warning(const struct repository *repository);  /* "" if n
 int repository_list(struct repository *repository, const char *folder,
                     const struct repository_entry **entries, size_t *count, struct err *e) MUST_CHECK;
 /* Appends the file's bytes. Symbolic links are followed inside the root only, at most 8 deep. ERR_NOT_FOUND
- * if there is none; too large, a folder, a link out of the root: ERR_REPOSITORY. */
+ * if there is none; too large, a folder, a link out of the root or to nothing: ERR_REPOSITORY. */
 int repository_read(struct repository *repository, const char *path, struct buf *out,
                     struct err *e) MUST_CHECK;
 /* The path without symbolic links, in the arena; where it leads nowhere, the path that is missing. NULL where

@@ -323,7 +323,8 @@ static void expect_files(struct repository *repository)
     expect_error(repository, "links/out", ERR_REPOSITORY, "out of the repository");
     expect_error(repository, "links/absolute", ERR_REPOSITORY, "out of the repository");
     expect_error(repository, "links/loop", ERR_REPOSITORY, "more than 8");
-    expect_error(repository, "links/nowhere", ERR_NOT_FOUND, "does not exist");
+    expect_error(repository, "links/nowhere", ERR_REPOSITORY,
+                 "links/nowhere is a symbolic link to links/nothing, which does not exist");
     expect_error(repository, "teams", ERR_REPOSITORY, "a folder");
     expect_error(repository, "", ERR_REPOSITORY, "a folder");
     expect_error(repository, "teams/a.yml/x", ERR_NOT_FOUND, "not a folder");
