@@ -94,8 +94,11 @@ int diagnose_twice(struct load *load, const struct yaml_node *key, const struct 
                        "\"%s\" stands there twice: in line %d too", diagnose_value(key, shown), first->line);
 }
 
-int diagnose_tag(struct load *load, const struct yaml_node *node, struct err *e)
+int diagnose_decoration(struct load *load, const struct yaml_node *node, struct err *e)
 {
+    if (node->is_bare_anchor)
+        return diagnose_at(load, RULE_TAG, node, "a text that begins with \"&\" is put in quotes", e,
+                           "an anchor (\"&…\") with no value behind it");
     return diagnose_at(load, RULE_TAG, node, "remove it; a text that begins with \"!\" is put in quotes", e,
                        "a YAML tag (\"!…\") that has no meaning here");
 }

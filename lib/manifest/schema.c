@@ -265,13 +265,13 @@ static int read_pair(struct reading *reading, const struct yaml_pair *pair, stru
         reading->has_source = reading->has_source || is_source((enum entry_key)known);
         return misplaced_key(reading, pair, (enum entry_key)known, e);
     }
-    if (yaml_is_null(pair->value) && !pair->value->is_tagged)
+    if (yaml_is_null(pair->value) && !yaml_is_decorated(pair->value))
         return 0;
     entry->keys[known] = pair->key;
     entry->values[known] = pair->value;
-    if (pair->value->is_tagged) {
+    if (yaml_is_decorated(pair->value)) {
         entry->has_errors = true;
-        return diagnose_tag(reading->load, pair->value, e);
+        return diagnose_decoration(reading->load, pair->value, e);
     }
     struct value value = {.load = reading->load,
                           .entry = entry,
@@ -370,9 +370,9 @@ int schema_read_entry(struct load *load, const struct yaml_node *node, enum entr
     out->item.place = yaml_use_place(node);
     out->item.origin = out->item.place;
     out->item.package_file = "";
-    if (node->is_tagged) {
+    if (yaml_is_decorated(node)) {
         out->has_errors = true;
-        return diagnose_tag(load, node, e);
+        return diagnose_decoration(load, node, e);
     }
     if (node->kind != YAML_MAPPING) {
         out->has_errors = true;

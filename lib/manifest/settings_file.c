@@ -304,9 +304,9 @@ static int read_pair(struct settings_reader *reader, const struct yaml_node *roo
 /* Those of lists, mappings and empty values; a text's are told where it is read. */
 static int check_tags(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
 {
-    if (node->is_tagged && (node->kind != YAML_SCALAR || yaml_is_null(node))) {
+    if (yaml_is_decorated(node) && (node->kind != YAML_SCALAR || node->length == 0)) {
         reader->settings->selection_in_doubt = true; /* whatever it was to say */
-        if (diagnose_tag(reader->load, node, e) < 0)
+        if (diagnose_decoration(reader->load, node, e) < 0)
             return -1;
     }
     for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->count; i++)
@@ -332,7 +332,8 @@ static int read_root(struct settings_reader *reader, const struct yaml_node *roo
             return -1;
     for (size_t i = 0; i < settings_rules_count; i++) {
         const struct yaml_node *value = yaml_get(root, settings_rules_table[i].key);
-        if (!yaml_is_null(value) && settings_rules_table[i].read(reader, value, e) < 0)
+        bool is_given = !yaml_is_null(value) && !yaml_is_decorated(value);
+        if (is_given && settings_rules_table[i].read(reader, value, e) < 0)
             return -1;
     }
     return 0;

@@ -188,9 +188,9 @@ static int read_entry(struct team_reader *reader, const struct yaml_node *entry,
 static int read_list(struct team_reader *reader, const struct yaml_node *list, const char *section,
                      struct err *e)
 {
-    if (list->is_tagged) {
+    if (yaml_is_decorated(list)) {
         reader->has_errors = true;
-        return diagnose_tag(reader->load, list, e);
+        return diagnose_decoration(reader->load, list, e);
     }
     if (list->kind != YAML_SEQUENCE) {
         reader->has_errors = true;
@@ -218,7 +218,7 @@ static int find_software(struct team_reader *reader, const struct yaml_node *sec
         bool is_software = strcmp(text, ours[0]) == 0;
         if (is_software && *key == NULL) {
             *key = pair->key;
-            *list = yaml_is_null(pair->value) && !pair->value->is_tagged ? NULL : pair->value;
+            *list = yaml_is_null(pair->value) && !yaml_is_decorated(pair->value) ? NULL : pair->value;
             continue;
         }
         if (!is_software && !is_merge && text_nearest(text, ours, ARRAY_LENGTH(ours)) == NULL)

@@ -262,9 +262,9 @@ static int read_software(struct team_reader *reader, const struct yaml_node *sof
     struct load *load = reader->load;
     struct software_list *const lists[] = {&reader->team->packages, &reader->team->maintained_apps,
                                            &reader->team->app_store_apps};
-    if (software->is_tagged) {
+    if (yaml_is_decorated(software)) {
         reader->has_errors = true;
-        return diagnose_tag(load, software, e);
+        return diagnose_decoration(load, software, e);
     }
     if (yaml_is_null(software)) {
         for (size_t i = 0; i < ARRAY_LENGTH(lists); i++)

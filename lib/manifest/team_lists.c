@@ -211,9 +211,9 @@ int team_lists_read(struct team_reader *reader, enum team_list which, const stru
                     struct software_list *out, struct err *e)
 {
     reader->capacity = 0;
-    if (value != NULL && value->is_tagged) {
+    if (value != NULL && yaml_is_decorated(value)) {
         reader->has_errors = true;
-        return diagnose_tag(reader->load, value, e);
+        return diagnose_decoration(reader->load, value, e);
     }
     out->state = LIST_NULL;
     if (value == NULL || yaml_is_null(value))

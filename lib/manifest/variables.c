@@ -127,8 +127,8 @@ static void buf_cleanup(struct buf *buf)
 int variables_expand(struct load *load, const struct yaml_node *scalar, const char **out, struct err *e)
 {
     *out = NULL;
-    if (scalar->is_tagged)
-        return diagnose_tag(load, scalar, e);
+    if (yaml_is_decorated(scalar))
+        return diagnose_decoration(load, scalar, e);
     if (strchr(scalar->text, '$') == NULL) {
         *out = scalar->text;
         return 0;

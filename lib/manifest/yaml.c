@@ -152,6 +152,7 @@ static int read_alias(struct reader *reader, struct yaml_node **out, struct err 
             continue;
         if (anchor->is_open)
             return fail_at(reader, mark, e, "this alias stands for a value that contains it");
+        anchor->node->is_bare_anchor = false;
         struct alias *alias = arena_alloc(reader->arena, sizeof *alias, e);
         if (alias == NULL)
             return -1;
@@ -177,12 +178,16 @@ static int read_scalar(struct reader *reader, struct yaml_node **out, struct err
     if (node == NULL || open_anchor(reader, event->data.scalar.anchor, node, &anchor, e) < 0)
         return -1;
     close_anchor(reader, anchor);
-    node->is_plain = style == YAML_PLAIN_SCALAR_STYLE;
-    node->is_quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    const char *tag = (const char *)event->data.scalar.tag;
+    bool is_null_tag = tag != NULL && strcmp(tag, YAML_NULL_TAG) == 0;
+    node->is_plain = style == YAML_PLAIN_SCALAR_STYLE && (tag == NULL || is_null_tag);
+    node->is_quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE ||
+                      (tag != NULL && strcmp(tag, YAML_STR_TAG) == 0);
+    node->is_bare_anchor = node->is_plain && length == 0 && event->data.scalar.anchor != NULL;
     node->is_block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
     node->length = (uint32_t)length;
     node->is_folded = !node->is_block && event->start_mark.line != event->end_mark.line;
-    if (node->is_quoted && node->is_folded) {
+    if (style != YAML_PLAIN_SCALAR_STYLE && node->is_folded) {
         const yaml_mark_t begin = place_of(reader, event->start_mark);
         reader->quote.quote_line = begin.line;
         reader->quote.quote_column = begin.column;

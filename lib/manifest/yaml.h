@@ -33,12 +33,13 @@ struct yaml_pair {
 /* Large repositories have hundreds of thousands of these: kept small. */
 struct yaml_node {
     enum yaml_kind kind;
-    bool is_plain;  /* a scalar without quotes and not a block: may be null */
-    bool is_quoted; /* a scalar in quotes */
-    bool is_block;  /* a scalar behind "|" or ">" */
-    bool is_folded; /* a scalar without them that goes over several lines */
-    bool is_tagged; /* by a tag that is none of YAML's own for its kind ("!name", "!!binary") */
-    bool is_alias;  /* a copy of what the alias stands for, and with its place; yaml_use_place has its own */
+    bool is_plain;       /* a scalar without quotes and not a block: may be null */
+    bool is_quoted;      /* a scalar in quotes */
+    bool is_block;       /* a scalar behind "|" or ">" */
+    bool is_folded;      /* a scalar without them that goes over several lines */
+    bool is_tagged;      /* by a tag that is none of YAML's own for its kind ("!name", "!!binary") */
+    bool is_bare_anchor; /* nothing but an anchor, and no alias stands for it: "&name" */
+    bool is_alias; /* a copy of what the alias stands for, and with its place; yaml_use_place has its own */
     int line, column;
     uint32_t size;   /* nodes in it, aliases counted as what they stand for */
     uint32_t length; /* scalars: bytes */
@@ -81,6 +82,11 @@ int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e)
 
 /* A missing value, null or ~; never a quoted text. NULL counts as null. */
 bool yaml_is_null(const struct yaml_node *node);
+/* By a tag or an anchor that means nothing here, so that the value is not what it seems to be. */
+static inline bool yaml_is_decorated(const struct yaml_node *node)
+{
+    return node->is_tagged || node->is_bare_anchor;
+}
 /* The value of the first pair with this key; NULL if there is none, or if it is no mapping. */
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
 struct place yaml_place(const struct yaml_node *node);

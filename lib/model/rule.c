@@ -7,7 +7,8 @@ static const struct {
     const char *description;
 } rules[RULE_COUNT] = {
     [RULE_YAML] = {"yaml", DIAGNOSTIC_ERROR, "The file is no YAML, or goes beyond the limits."},
-    [RULE_TAG] = {"tag", DIAGNOSTIC_ERROR, "A YAML tag that has no meaning here."},
+    [RULE_TAG] = {"tag", DIAGNOSTIC_ERROR,
+                  "A YAML tag, or an anchor without a value, that has no meaning here."},
     [RULE_UNKNOWN_KEY] = {"unknown-key", DIAGNOSTIC_ERROR,
                           "A key that does not exist, often a misspelt one."},
     [RULE_MISPLACED_KEY] = {"misplaced-key", DIAGNOSTIC_ERROR, "A key that exists, where it has no meaning."},
