@@ -44,12 +44,20 @@ static size_t count_characters(const char *text)
     return count;
 }
 
-/* An empty text says nothing, but where something must be said. */
+/* Where an empty text says: as Fleet has it. */
 static bool may_be_empty(const struct field *field)
 {
-    return field->type == TYPE_TEXT && field != schema_field(KEY_SLUG) &&
-           field != schema_field(KEY_APP_STORE_ID);
+    return field == schema_field(KEY_DISPLAY_NAME) || field == schema_field(KEY_VERSION);
 }
+
+/* A URL's own message says more. */
+static bool is_joined(const struct value *value, const struct yaml_node *node)
+{
+    return node->is_folded && value->field->type != TYPE_URL && value->field->type != TYPE_URLS;
+}
+
+static const char several_lines[] =
+    "stands on several lines, which YAML joins with blanks: write it on one line";
 
 /* What no value of one line may hold; NULL if it is fine. */
 static const char *text_fault(const struct value *value, const struct yaml_node *node, const char *text)
@@ -58,7 +66,7 @@ static const char *text_fault(const struct value *value, const struct yaml_node 
         return may_be_empty(value->field) ? NULL : "is empty";
     long control = name_find_control(text);
     if (control < 0)
-        return NULL;
+        return is_joined(value, node) ? several_lines : NULL;
     if (text[control] != '\n' && text[control] != '\r')
         return text[control] == '\t' ? "holds a tab" : "holds a control character";
     if (!node->is_block)
@@ -94,8 +102,12 @@ int schema_read_scalar(const struct value *value, const struct yaml_node *node, 
     }
     const char *fault = text_fault(value, node, text);
     if (fault != NULL) {
+        const char *advice =
+            fault == several_lines && strstr(text, " - ") != NULL
+                ? "a \"- \" that is indented deeper than the entry above it is part of its text"
+                : NULL;
         value->entry->has_errors = true;
-        return diagnose_at(load, RULE_TEXT, node, NULL, e, "\"%s\" %s", value->field->key, fault);
+        return diagnose_at(load, RULE_TEXT, node, advice, e, "\"%s\" %s", value->field->key, fault);
     }
     *out = text[0] == '\0' ? NULL : text;
     return 0;
@@ -169,9 +181,7 @@ static int check_url(const struct value *value, const struct yaml_node *node, co
                            "\"%s\": %s is below no prefix of \"allowed_sources\"", key,
                            diagnose_value(node, shown));
     if (has_blank && (node->is_block || node->is_folded))
-        return diagnose_at(
-            value->load, RULE_URL, node, NULL, e,
-            "\"%s\" stands on several lines, which YAML joins with blanks: write it on one line", key);
+        return diagnose_at(value->load, RULE_URL, node, NULL, e, "\"%s\" %s", key, several_lines);
     const char *fault = url_fault(node, url, &advice);
     return diagnose_at(value->load, RULE_URL, node, advice, e, "\"%s\": %s %s", key,
                        diagnose_value(node, shown), fault);
