@@ -4,6 +4,7 @@
 #include "base/url.h"
 #include "manifest/names.h"
 #include "manifest/settings_file.h"
+#include <ctype.h>
 #include <string.h>
 
 static bool is_retry(const struct setting *setting)
@@ -104,6 +105,36 @@ static bool says(const struct yaml_node *mapping, const char *key)
     return false;
 }
 
+/* RFC 9110, 5.6.2: what a header's name is made of. */
+static bool is_header(const char *text)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    size_t name = 0;
+    while (isalnum((unsigned char)text[name]) || (text[name] != '\0' && strchr(marks, text[name]) != NULL))
+        name++;
+    return name > 0 && text[name] == ':' && name_find_control(text) < 0;
+}
+
+/* Keys of a source that say the same thing twice, and those that say nothing alone. */
+static int check_keys(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
+{
+    static const char *const either[][2] = {{"header", "header_file"}, {"password", "password_file"}};
+    static const char *const needed[][2] = {
+        {"password", "username"}, {"password_file", "username"}, {"client_key", "client_cert"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(either); i++)
+        if (says(node, either[i][0]) && says(node, either[i][1]) &&
+            diagnose_at(reader->load, RULE_CONFLICTING_KEYS, yaml_get(node, either[i][1]),
+                        "remove one of them", e, "\"%s\" and \"%s\" can't stand in one source", either[i][0],
+                        either[i][1]) < 0)
+            return -1;
+    for (size_t i = 0; i < ARRAY_LENGTH(needed); i++)
+        if (says(node, needed[i][0]) && !says(node, needed[i][1]) &&
+            diagnose_at(reader->load, RULE_MISSING_KEY, yaml_get(node, needed[i][0]), NULL, e,
+                        "\"%s\" needs \"%s\" beside it", needed[i][0], needed[i][1]) < 0)
+            return -1;
+    return 0;
+}
+
 static int check_rule(struct settings_reader *reader, const struct yaml_node *node,
                       const struct source_rule *rule, struct err *e)
 {
@@ -116,12 +147,10 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
             reader->load, RULE_URL, yaml_get(node, "prefix"), NULL, e,
             "the prefix %s must begin with http:// or https:// and a host, without \"?\" and \"#\"",
             url_redact(rule->prefix, shown, sizeof shown));
-    const char *colon = rule->header == NULL ? NULL : strchr(rule->header, ':');
-    if (rule->header != NULL &&
-        (colon == NULL || colon == rule->header || strpbrk(rule->header, "\r\n") != NULL))
+    if (rule->header != NULL && !is_header(rule->header))
         return diagnose_at(reader->load, RULE_SETTING, yaml_get(node, "header"), NULL, e,
                            "\"header\" must read \"Name: value\", in one line");
-    return 0;
+    return check_keys(reader, node, e);
 }
 
 /* The first one that says the same counts: a second one is a mistake. */

@@ -156,6 +156,30 @@ static int check_prefix(const char *text, const char *where, struct err *e)
         url_redact(text, shown, sizeof shown));
 }
 
+/* It goes into headers and messages. Only paths may hold what their file systems allow. */
+static int check_characters(const struct setting *setting, const char *text, const char *where, struct err *e)
+{
+    static const char *const paths[] = {"FILE", "DIR", "PATH"};
+    for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
+        if (text_equal(setting->value_name, paths[i]))
+            return 0;
+    for (const char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            return err_set(e, ERR_CONFIG, "%s holds a line break, a tab or a control character", where);
+    return 0;
+}
+
+/* The server's address alone. */
+static int check_server(const struct setting *setting, const char *text, const char *where, struct err *e)
+{
+    char shown[URL_TEXT_BYTES];
+    if (strcmp(setting->name, "fleet-url") != 0 || text[0] == '\0' ||
+        (url_is_http(text) && strpbrk(text, "?# ") == NULL))
+        return 0;
+    return err_set(e, ERR_CONFIG, "%s: \"%s\" is no address of a Fleet server (https://fleet.example.com)",
+                   where, url_redact(text, shown, sizeof shown));
+}
+
 static int set_text(const struct setting *setting, void *field, const char *text, const char *where,
                     struct arena *arena, struct err *e)
 {
@@ -185,6 +209,8 @@ static int set_text(const struct setting *setting, void *field, const char *text
             choices[i].words[chosen]; /* as everybody compares it, however it was written */
         return 0;
     }
+    if (check_characters(setting, text, where, e) < 0 || check_server(setting, text, where, e) < 0)
+        return -1;
     char *copy = arena_strdup(arena, text, e);
     if (copy == NULL)
         return -1;
@@ -257,7 +283,7 @@ int settings_set(struct settings *settings, const struct setting *setting, const
             return -1;
         if (((const struct string_list *)field)->count == SETTINGS_LIST_MOST)
             return err_set(e, ERR_CONFIG, "%s: a list has at most %d items", where, SETTINGS_LIST_MOST);
-        return append_to_list(field, text, arena, e);
+        return check_characters(setting, text, where, e) < 0 ? -1 : append_to_list(field, text, arena, e);
     case SETTING_SWITCH:
     case SETTING_STRATEGY:
     case SETTING_JITTER:

@@ -11,13 +11,31 @@ static int add(struct digest *digest, const char *text, struct err *e)
     return digest_update(digest, text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1, e);
 }
 
+/* Without the numbers of lines that the text names ("in line 4", "teams/a.yml:7"): those move. */
+static int add_message(struct digest *digest, const char *text, struct err *e)
+{
+    static const char line[] = "line ";
+    const char *from = text;
+    for (const char *at = text; *at != '\0';) {
+        size_t digits = strspn(at, "0123456789");
+        bool is_number = digits > 0 && at > text &&
+                         (at[-1] == ':' || ((size_t)(at - text) >= sizeof line - 1 &&
+                                            memcmp(at - (sizeof line - 1), line, sizeof line - 1) == 0));
+        if (is_number && digest_update(digest, from, (size_t)(at - from), e) < 0)
+            return -1;
+        at += digits > 0 ? digits : 1;
+        from = is_number ? at : from;
+    }
+    return add(digest, from, e);
+}
+
 static int digest_of(struct digest *digest, const struct diagnostic *diagnostic, size_t nth,
                      char hex[DIGEST_HEX_BYTES], struct err *e)
 {
     char number[32];
     snprintf(number, sizeof number, "%zu", nth);
     if (digest_restart(digest, e) < 0 || add(digest, rule_name(diagnostic->rule), e) < 0 ||
-        add(digest, diagnostic->place.file, e) < 0 || add(digest, diagnostic->text, e) < 0 ||
+        add(digest, diagnostic->place.file, e) < 0 || add_message(digest, diagnostic->text, e) < 0 ||
         add(digest, diagnostic->excerpt, e) < 0 || add(digest, nth == 0 ? "" : number, e) < 0)
         return -1;
     return digest_finish(digest, hex, e);

@@ -71,13 +71,15 @@ static json_t *location_of(const struct place *place, json_t *region, bool *fail
     return location;
 }
 
+/* What is about no file is about the repository: GitHub refuses a whole report for one result without a
+ * place. */
 static json_t *locations_of(const struct diagnostic *diagnostic, bool *failed)
 {
+    static const struct place root = {.file = "."};
     json_t *locations = json_array();
-    const struct place *place = &diagnostic->place;
-    if (place->file != NULL)
-        json_add(locations,
-                 location_of(place, place->line > 0 ? region_of(diagnostic, failed) : NULL, failed), failed);
+    const struct place *place = diagnostic->place.file == NULL ? &root : &diagnostic->place;
+    json_add(locations, location_of(place, place->line > 0 ? region_of(diagnostic, failed) : NULL, failed),
+             failed);
     return locations;
 }
 
