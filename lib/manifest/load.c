@@ -393,6 +393,7 @@ int manifest_load(const struct manifest_source *source, const struct manifest_op
         backups_apply(&load, result.teams, result.team_count, e) < 0 ||
         diagnose_finish(&load, &result, e) < 0)
         return -1;
+    result.idle_guard = load.idle_guard;
     result.secrets = load.secrets;
     result.secret_count = load.secret_count;
     result.file_count += load.file_count;

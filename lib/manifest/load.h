@@ -27,11 +27,12 @@ struct load {
     struct arena *arena;
     struct finding *findings; /* as they were found */
     size_t finding_count, finding_capacity;
-    struct map told;    /* place and text → struct told */
-    size_t latest;      /* the index of what was found, or met again, last */
-    size_t met_count;   /* findings that were met, also those that were told before */
-    size_t error_count; /* of them, errors */
-    struct place entry; /* the entry that is being read; no file: none is */
+    struct map told;        /* place and text → struct told */
+    size_t latest;          /* the index of what was found, or met again, last */
+    size_t met_count;       /* findings that were met, also those that were told before */
+    size_t error_count;     /* of them, errors */
+    struct place entry;     /* the entry that is being read; no file: none is */
+    const char *idle_guard; /* as in struct desired */
     struct secret_variable *secrets;
     size_t secret_count, secret_capacity;
     struct map secret_names;

@@ -78,21 +78,33 @@ static int check_patterns(struct load *load, const struct string_list *patterns,
     return 0;
 }
 
-/* One that is for nobody leaves its team to the general settings. */
+/* One that is for nobody leaves the team that it was meant for to the general settings: the planner withholds
+ * removals then. */
+static int tell_idle_guard(struct load *load, const struct guard_rule *guard,
+                           const struct team_source *sources, size_t count, struct err *e)
+{
+    const char *advice = NULL;
+    struct yaml_file *file = NULL;
+    load->idle_guard = arena_printf(load->arena, e, "“%s” (%s:%d:%d)", guard->team, guard->place.file,
+                                    guard->place.line, guard->place.column);
+    if (load->idle_guard == NULL || settings_reopen(load, &file, e) < 0 ||
+        nearest_team(load, guard->team, sources, count, &advice, e) < 0)
+        return -1;
+    return diagnose(load, RULE_UNUSED_SETTING, file, guard->place, advice, e,
+                    "no team's name matches the guard \"%s\": it may be meant for any of them, so nothing is "
+                    "removed from those without a guard",
+                    guard->team);
+}
+
 static int check_guards(struct load *load, const struct team_source *sources, size_t count, struct err *e)
 {
     const struct settings *settings = load->options->settings;
     for (size_t i = 0; i < settings->guard_count; i++) {
-        const struct guard_rule *guard = &settings->guards[i];
-        const char *advice = NULL;
-        struct yaml_file *file = NULL;
         bool has_team = false;
         for (size_t k = 0; k < count; k++)
-            has_team = has_team || (sources[k].name != NULL && fnmatch(guard->team, sources[k].name, 0) == 0);
-        if (!has_team && (settings_reopen(load, &file, e) < 0 ||
-                          nearest_team(load, guard->team, sources, count, &advice, e) < 0 ||
-                          diagnose(load, RULE_UNUSED_SETTING, file, guard->place, advice, e,
-                                   "no team's name matches the guard \"%s\"", guard->team) < 0))
+            has_team = has_team || (sources[k].name != NULL &&
+                                    fnmatch(settings->guards[i].team, sources[k].name, 0) == 0);
+        if (!has_team && tell_idle_guard(load, &settings->guards[i], sources, count, e) < 0)
             return -1;
     }
     return 0;

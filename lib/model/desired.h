@@ -56,7 +56,8 @@ struct desired {
     size_t error_count;             /* of them, severity error */
     size_t secret_count;
     struct secret_variable *secrets;
-    size_t file_count; /* files read */
+    size_t file_count;      /* files read */
+    const char *idle_guard; /* one of tender.yml that is for no team, with its place; NULL: none */
 };
 
 #endif

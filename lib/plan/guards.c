@@ -6,13 +6,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What holds for the team: its rule, or the general settings. */
-static struct guard_rule guard_of(const struct plan_options *options, const struct desired_team *team)
+/* The team's own rule; NULL if it has none. */
+static const struct guard_rule *own_guard(const struct plan_options *options, const struct desired_team *team)
 {
     for (size_t i = 0; i < options->guard_count; i++)
         if (fnmatch(options->guards[i].team, team->name, 0) == 0)
-            return options->guards[i];
-    return (struct guard_rule){.allow_empty = options->allow_empty, .max_removals = options->max_removals};
+            return &options->guards[i];
+    return NULL;
+}
+
+/* What holds for the team: its rule, or the general settings. */
+static struct guard_rule guard_of(const struct plan_options *options, const struct desired_team *team)
+{
+    const struct guard_rule *own = own_guard(options, team);
+    return own != NULL ? *own
+                       : (struct guard_rule){.allow_empty = options->allow_empty,
+                                             .max_removals = options->max_removals};
 }
 
 static bool prunes(const struct plan_options *options, const struct desired_team *team)
@@ -71,6 +80,18 @@ static int guard_empty_pattern(const struct planner *planner, const struct team_
                      "no file matches %s, which may be a misspelt or renamed folder; correct the pattern, or "
                      "take it out",
                      pattern);
+    return *out == NULL ? -1 : 0;
+}
+
+static int guard_idle(const struct planner *planner, const struct team_work *work, const char **out,
+                      struct err *e)
+{
+    const char *idle = planner->input->desired->idle_guard;
+    if (idle == NULL || own_guard(planner->input->options, work->team->desired) != NULL)
+        return 0;
+    *out = arena_printf(
+        planner->arena, e,
+        "the guard %s is for no team, and may be meant for this one; correct it, or take it out", idle);
     return *out == NULL ? -1 : 0;
 }
 
@@ -143,8 +164,9 @@ static int guard_empty(const struct planner *planner, const struct team_work *wo
 }
 
 static int (*const guards[])(const struct planner *, const struct team_work *, const char **,
-                             struct err *) = {guard_empty_pattern, guard_untold,     guard_in_use,
-                                              guard_setup_unknown, guard_team_limit, guard_empty};
+                             struct err *) = {guard_empty_pattern, guard_idle,          guard_untold,
+                                              guard_in_use,        guard_setup_unknown, guard_team_limit,
+                                              guard_empty};
 
 static int withhold(const struct planner *planner, struct plan_team *team, const char *why, struct err *e)
 {

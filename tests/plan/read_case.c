@@ -486,10 +486,11 @@ void case_read(const char *path, struct arena *arena, struct golden_case *out)
     *out = (struct golden_case){.document = json_load_file(path, JSON_REJECT_DUPLICATES, &error)};
     if (out->document == NULL)
         die("%s:%d: %s", path, error.line, error.text);
-    CHECK_KEYS(out->document, "about", "options", "teams", "fleet", "memory", "known", "probe");
+    CHECK_KEYS(out->document, "about", "options", "idle_guard", "teams", "fleet", "memory", "known", "probe");
     out->probe = truth_of(out->document, "probe");
     read_options(json_object_get(out->document, "options"), arena, &out->options);
     read_desired(json_object_get(out->document, "teams"), arena, &out->desired);
+    out->desired.idle_guard = text_of(out->document, "idle_guard", NULL);
     read_observed(json_object_get(out->document, "fleet"), arena, &out->observed);
     read_memory(json_object_get(out->document, "memory"), arena, out);
     read_known(json_object_get(out->document, "known"), arena, out);
