@@ -219,6 +219,58 @@ static bool begins_with_odd_blank(const char *text)
     return false;
 }
 
+/* What slid out of an entry: a key of its own, or its "- " behind some stray character. */
+static int check_slid_key(struct team_reader *reader, const struct yaml_node *key, struct err *e)
+{
+    /* The others (`version`, `platform`, …) are words that a section of Fleet's may have. */
+    static const enum entry_key certain[] = {KEY_PATH,
+                                             KEY_PATHS,
+                                             KEY_URL,
+                                             KEY_HASH_SHA256,
+                                             KEY_BACKUP_URLS,
+                                             KEY_INSTALL_SCRIPT,
+                                             KEY_UNINSTALL_SCRIPT,
+                                             KEY_POST_INSTALL_SCRIPT,
+                                             KEY_PRE_INSTALL_QUERY,
+                                             KEY_SELF_SERVICE,
+                                             KEY_LABELS_INCLUDE_ANY,
+                                             KEY_LABELS_EXCLUDE_ANY,
+                                             KEY_LABELS_INCLUDE_ALL,
+                                             KEY_CATEGORIES,
+                                             KEY_SLUG,
+                                             KEY_APP_STORE_ID};
+    if (strstr(key->text, "- ") != NULL) {
+        reader->has_errors = true;
+        return diagnose_at(reader->load, RULE_INDENTATION, key, "indent it as the other entries", e,
+                           "an entry (\"- …\") at the top level");
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(certain); i++) {
+        if (strcmp(key->text, schema_key_name(certain[i])) != 0)
+            continue;
+        reader->has_errors = true;
+        return diagnose_at(reader->load, RULE_MISPLACED_KEY, key, "indent it as the other keys of its entry",
+                           e, "\"%s\" belongs to an entry of \"software\"", key->text);
+    }
+    return 0;
+}
+
+/* Two lines in the wrong order put the lists under the section above. */
+static int check_section(struct team_reader *reader, const struct yaml_node *section, const char *name,
+                         struct err *e)
+{
+    for (size_t i = 0; section->kind == YAML_MAPPING && i < section->count; i++)
+        for (size_t k = 0; k < ARRAY_LENGTH(list_names); k++) {
+            const struct yaml_node *key = section->pairs[i].key;
+            if (key->kind != YAML_SCALAR || strcmp(key->text, list_names[k]) != 0)
+                continue;
+            reader->has_errors = true;
+            if (diagnose_at(reader->load, RULE_MISPLACED_KEY, key, NULL, e,
+                            "\"%s\" belongs under \"software\", not under \"%s\"", key->text, name) < 0)
+                return -1;
+        }
+    return 0;
+}
+
 /* A key at the top level that was meant to be `software`, or to stand in it, would unmanage the team in
  * silence. */
 static int check_top_key(struct team_reader *reader, const struct yaml_pair *pair, struct err *e)
@@ -228,11 +280,14 @@ static int check_top_key(struct team_reader *reader, const struct yaml_pair *pai
         "name",    "team_settings", "settings", "agent_options", "controls",           "policies",
         "queries", "reports",       "software", "labels",        "custom_host_vitals", "org_settings"};
     static const char *const ours[] = {"software"};
-    if (key->kind != YAML_SCALAR)
-        return 0;
+    if (key->kind != YAML_SCALAR) {
+        reader->has_errors = true;
+        return diagnose_at(reader->load, RULE_TYPE, key, NULL, e, "a key must be a text, not %s",
+                           yaml_kind_text(key));
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
         if (strcmp(key->text, known[i]) == 0)
-            return 0;
+            return strcmp(key->text, "software") == 0 ? 0 : check_section(reader, pair->value, key->text, e);
     if (begins_with_odd_blank(key->text)) {
         reader->has_errors = true;
         return diagnose_at(
@@ -249,7 +304,7 @@ static int check_top_key(struct team_reader *reader, const struct yaml_pair *pai
         }
     bool is_merge = strcmp(key->text, "<<") == 0; /* one that was not merged: it may have held software */
     if (!is_merge && text_nearest(key->text, ours, ARRAY_LENGTH(ours)) == NULL)
-        return 0;
+        return check_slid_key(reader, key, e);
     reader->has_errors = true;
     if (is_merge)
         return diagnose_merge_key(reader->load, pair, e);

@@ -32,7 +32,7 @@ EXPRESSIBLE = {"unknown-key", "misplaced-key", "missing-key", "conflicting-keys"
 NOT_EXPRESSIBLE = [re.compile(pattern) for pattern in (
     r'"[0-9]+([eE][0-9]+)?" has \d+ characters', r'"app_store_id" has \d+ characters', r"line break|several lines", r" a second ", r"is set here and in ",
     r"beside a file with several packages", r"is for \.ipa packages only", r'"path" only', r'did you mean "(software|macos_setup|setup_experience)"',
-    r'belongs under "software"', r'needs "name": did you mean',
+    r'belongs (under|to an entry of) "software"', r"a key must be a text", r'needs "name": did you mean',
 )]
 TRAIL = re.compile(r" \[(used by|also|teams/)[^\]]*\]")
 
