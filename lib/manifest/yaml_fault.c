@@ -104,6 +104,41 @@ static int fail_character(const struct yaml_fault *fault, struct err *e)
     return fail(fault, fault->line, fault->column, e, text);
 }
 
+/* The last "[" or "{" at a line's end above the fault, with nothing that closes it between: its number and
+ * column; false if there is none. */
+static bool find_open_bracket(const struct yaml_fault *fault, size_t *number, size_t *column)
+{
+    size_t at = fault->line;
+    while ((at = line_before(fault->file, at)) != SIZE_MAX) {
+        const struct line line = line_of(fault->file, at);
+        size_t end = line.length;
+        while (end > 0 && line.text[end - 1] == ' ')
+            end--;
+        if (line.text[end - 1] == '[' || line.text[end - 1] == '{') {
+            *number = at;
+            *column = 0;
+            for (size_t i = 0; i + 1 < end; i++)
+                *column += ((unsigned char)line.text[i] & 0xC0) != 0x80;
+            return true;
+        }
+        if (memchr(line.text, ']', end) != NULL || memchr(line.text, '}', end) != NULL)
+            return false;
+    }
+    return false;
+}
+
+/* Nothing where a value must stand: most often the bracket that asks for it was forgotten. */
+static int fail_nothing(const struct yaml_fault *fault, const struct line *line, struct err *e)
+{
+    size_t number, column;
+    if (!find_open_bracket(fault, &number, &column))
+        return fail(fault, fault->line, fault->column, e, "a value is missing here");
+    if (begins_entry(line) && fault->column == line->indent)
+        return fail(fault, number, column, e,
+                    "a bracket around entries that begin with \"- \": leave out either of them");
+    return fail(fault, number, column, e, "this bracket is not closed, or a comma is missing behind it");
+}
+
 /* A "}" or "]" too many, or a character that begins no value. */
 static int fail_content(const struct yaml_fault *fault, const char *what, struct err *e)
 {
@@ -112,7 +147,7 @@ static int fail_content(const struct yaml_fault *fault, const char *what, struct
     size_t at = offset_of(&line, fault->column);
     char character[2] = {at < line.length ? line.text[at] : '\0', '\0'};
     if (character[0] == '\0' || strchr("[]{},:", character[0]) == NULL)
-        return fail(fault, fault->line, fault->column, e, "a value is missing here");
+        return fail_nothing(fault, &line, e);
     snprintf(text, sizeof text, "a \"%s\" %s", character, what);
     return fail(fault, fault->line, fault->column, e, text);
 }
@@ -436,34 +471,4 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e)
     if (is_about_place(problem) && fail_by_beginning(fault, e) < 0)
         return -1;
     return fail_by_text(fault, problem, e);
-}
-
-static const char *bytes_text(const struct yaml_file *file, size_t offset)
-{
-    const unsigned char *text = (const unsigned char *)file->text;
-    if (file->length >= 2 && ((text[0] == 0xFF && text[1] == 0xFE) || (text[0] == 0xFE && text[1] == 0xFF)))
-        return "this is UTF-16 text: save the file as UTF-8";
-    if (!text_is_utf8(file->text, file->length, NULL))
-        return "this is not UTF-8 text: save the file as UTF-8";
-    if (offset < file->length && text[offset] == '\0')
-        return "a NUL byte: this is no text file";
-    return "a control character that YAML does not allow";
-}
-
-int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e)
-{
-    size_t bad = offset;
-    size_t line = 0;
-    if (!text_is_utf8(file->text, file->length, &bad))
-        offset = bad;
-    const char *at = file->text;
-    const char *stop = at + (offset < file->length ? offset : file->length);
-    for (const char *next; (next = line_next(at, file->text + file->length)) <= stop && next > at; at = next)
-        line++;
-    size_t column = 0;
-    for (; at < stop; at++)
-        column += ((unsigned char)*at & 0xC0) != 0x80;
-    err_fill(e, ERR_MANIFEST, "%s", bytes_text(file, offset));
-    err_at(e, file->path, (int)line + 1, (int)column + 1);
-    return -1;
 }
