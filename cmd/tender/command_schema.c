@@ -13,7 +13,7 @@ static int refuse(const char *name)
     if (name == NULL)
         fprintf(stderr, "tender: which schema?");
     else
-        fprintf(stderr, "tender: there is no schema \"%s\"", name);
+        fprintf(stderr, "tender: there is no schema \"%s\".", name);
     fprintf(stderr, " These can be written:");
     for (size_t i = 0; json_schemas[i].name != NULL; i++)
         fprintf(stderr, "%s %s", i == 0 ? "" : ",", json_schemas[i].name);

@@ -144,7 +144,8 @@ const char *url_redact(const char *url, char *out, size_t size)
     put(&writer, url, parts.scheme_length + 3);
     /* Not to be taken apart with certainty: then nothing of it is shown. */
     bool has_late_at = (parts.has_userinfo && strchr(parts.path, '@') != NULL) || has_cut_userinfo(&parts);
-    if (!is_file && (parts.host_length == 0 || has_odd_port(&parts) || has_late_at)) {
+    bool has_no_host = parts.host_length == 0 && url[parts.scheme_length + 3] != '\0';
+    if (!is_file && (has_no_host || has_odd_port(&parts) || has_late_at)) {
         put_text(&writer, "***");
         return text_printable(writer.text, writer.used, '?', out, size);
     }

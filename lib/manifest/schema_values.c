@@ -275,8 +275,8 @@ static int read_digest(const struct value *value, struct err *e)
     if (!digest_is_hex(text)) {
         value->entry->has_errors = true;
         return diagnose_at(value->load, RULE_DIGEST, value->node, digest_advice(text), e,
-                           "\"%s\" must be 64 hex digits: \"%s\" has %zu characters", value->field->key,
-                           diagnose_value(value->node, shown), strlen(text));
+                           "\"%s\" must be 64 hex digits: \"%s\" has %zu character%s", value->field->key,
+                           diagnose_value(value->node, shown), strlen(text), strlen(text) == 1 ? "" : "s");
     }
     char *lower = arena_strdup(value->load->arena, text, e);
     if (lower == NULL)

@@ -28,6 +28,7 @@ static void test_redact(void **state)
         {"https://user:s3%40cret@example.com/a", "https://***@example.com/a"},
         {"ssh://git:s3cret@example.com/a.git", "ssh://***@example.com/a.git"},
         /* a password with a character that ends the authority */
+        {"https://", "https://"},
         {"https://user:s3/cret@example.com/a", "https://***"},
         {"https://user:s3?cret@example.com/a", "https://***"},
         {"https://user:s3#cret@example.com/a", "https://***"},
