@@ -88,7 +88,8 @@ void rate_measure(struct rate *rate, bool is_receiving, uint64_t received, int64
     int64_t elapsed = now_ms - rate->since_ms;
     if (elapsed < INTERVAL_MS)
         return;
-    uint64_t latest = (received - rate->bytes) * 1000 / (uint64_t)elapsed;
+    uint64_t gained = received > rate->bytes ? received - rate->bytes : 0;
+    uint64_t latest = gained * 1000 / (uint64_t)elapsed;
     bool is_first = rate->per_second == 0;
     rate->per_second = is_first ? latest : (rate->per_second * OLD_PARTS + latest) / PARTS;
     rate->since_ms = now_ms;

@@ -16,6 +16,15 @@ const char *line_next(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
+const char *line_back(const char *at, const char *begin)
+{
+    if (at > begin)
+        at -= at - begin >= 2 && at[-2] == '\r' && at[-1] == '\n' ? 2 : 1;
+    while (at > begin && !is_line_end(at - 1))
+        at--;
+    return at;
+}
+
 struct line line_at(const char *at, const char *end)
 {
     struct line line = {.text = at};

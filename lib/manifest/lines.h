@@ -13,17 +13,22 @@ struct line {
 
 /* Behind the end of the line that `at` is in; at most `end`. */
 const char *line_next(const char *at, const char *end);
+/* Where the line above the one that begins at `at` begins; `begin` is the text's beginning. */
+const char *line_back(const char *at, const char *begin);
 /* The line that begins there. */
 struct line line_at(const char *at, const char *end);
 /* By its 0-based number; empty behind the last one. */
 struct line line_of(const struct yaml_file *file, size_t number);
 
-/* Where libyaml's lines begin, by ours: it counts NEL, LS and PS as line ends too (YAML 1.1, 5.4). Nothing
- * where the file has none of them: its lines are ours. 0-based. */
+/* Where one of libyaml's lines begins, by ours; 0-based. */
+struct line_origin {
+    size_t line, column;
+};
+
+/* libyaml counts NEL, LS and PS as line ends too (YAML 1.1, 5.4). Nothing where the file has none of them:
+ * its lines are ours. */
 struct line_origins {
-    struct line_origin {
-        size_t line, column;
-    } * items;
+    struct line_origin *items;
     size_t count;
 };
 

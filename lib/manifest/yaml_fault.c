@@ -18,8 +18,10 @@ static bool is_blank(const struct line *line)
 /* The last line before `number` that is neither blank nor a comment; its number, or SIZE_MAX. */
 static size_t line_before(const struct yaml_file *file, size_t number)
 {
+    const char *at = line_of(file, number).text;
     while (number-- > 0) {
-        const struct line line = line_of(file, number);
+        at = line_back(at, file->text);
+        const struct line line = line_at(at, file->text + file->length);
         if (!is_blank(&line))
             return number;
     }
@@ -105,11 +107,12 @@ static int fail_character(const struct yaml_fault *fault, struct err *e)
 }
 
 /* The last "[" or "{" at a line's end above the fault, with nothing that closes it between: its number and
- * column; false if there is none. */
+ * column; false if there is none near. (Each line is sought from the file's beginning.) */
 static bool find_open_bracket(const struct yaml_fault *fault, size_t *number, size_t *column)
 {
+    enum { LINES_MOST = 50 };
     size_t at = fault->line;
-    while ((at = line_before(fault->file, at)) != SIZE_MAX) {
+    for (int i = 0; i < LINES_MOST && (at = line_before(fault->file, at)) != SIZE_MAX; i++) {
         const struct line line = line_of(fault->file, at);
         size_t end = line.length;
         while (end > 0 && line.text[end - 1] == ' ')
@@ -117,8 +120,8 @@ static bool find_open_bracket(const struct yaml_fault *fault, size_t *number, si
         if (line.text[end - 1] == '[' || line.text[end - 1] == '{') {
             *number = at;
             *column = 0;
-            for (size_t i = 0; i + 1 < end; i++)
-                *column += ((unsigned char)line.text[i] & 0xC0) != 0x80;
+            for (size_t k = 0; k + 1 < end; k++)
+                *column += ((unsigned char)line.text[k] & 0xC0) != 0x80;
             return true;
         }
         if (memchr(line.text, ']', end) != NULL || memchr(line.text, '}', end) != NULL)
@@ -357,11 +360,14 @@ static bool begins_directive(const struct yaml_fault *fault)
 
 static size_t first_line(const struct yaml_file *file)
 {
-    for (size_t number = 0;; number++) {
-        const struct line line = line_of(file, number);
-        if (!is_blank(&line) || line.text + line.length >= file->text + file->length)
-            return number;
+    const char *end = file->text + file->length;
+    size_t number = 0;
+    for (const char *at = file->text; at < end; at = line_next(at, end), number++) {
+        const struct line line = line_at(at, end);
+        if (!is_blank(&line))
+            break;
     }
+    return number;
 }
 
 /* The first line begins right of the one where the document seems to end. */

@@ -382,6 +382,28 @@ static void test_hostile_documents(void **state)
     }
 }
 
+/* Where a fault stands is looked for above it: many lines there are not walked as often as there are lines.
+ */
+static void test_faults_far_down(void **state)
+{
+    (void)state;
+    enum { LINES = 300000 };
+    static const char *const fillers[] = {"\n", "#\n"};
+    static const char *const heads[] = {"", "a:\n", "a: [\n"};
+    static const char *const faults[] = {"- b\n", "]", "  x: y\n z", "a: b: c", "'", "b", "%x\n---\n%", "@"};
+    static char text[2 * LINES + 64];
+    for (size_t i = 0; i < ARRAY_LENGTH(fillers) * ARRAY_LENGTH(heads) * ARRAY_LENGTH(faults); i++) {
+        const char *filler = fillers[i % 2], *head = heads[i / 2 % 3];
+        char *end = stpcpy(text, head);
+        for (size_t k = 0; k < LINES; k++)
+            end = stpcpy(end, filler);
+        end = stpcpy(end, faults[i / 6]);
+        struct parsed parsed = parse_bytes(text, (size_t)(end - text));
+        assert_true(parsed.result == 0 || parsed.e.class == ERR_MANIFEST);
+        done(&parsed);
+    }
+}
+
 /* Each line stands for ten of the line above. */
 static void test_bombs(void **state)
 {
@@ -417,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_tolerated),
         cmocka_unit_test(test_problems_have_places),
         cmocka_unit_test(test_hostile_documents),
+        cmocka_unit_test(test_faults_far_down),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_anchors_and_merges),
         cmocka_unit_test(test_alias_places),
