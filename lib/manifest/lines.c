@@ -56,8 +56,8 @@ static size_t break_bytes(const char *at, const char *end)
 
 static const char *find_break(const char *at, const char *end)
 {
-    static const char leads[] = "\xC2\xE2";
-    for (size_t i = 0; leads[i] != '\0'; i++)
+    static const unsigned char leads[] = {0xC2, 0xE2};
+    for (size_t i = 0; i < ARRAY_LENGTH(leads); i++)
         for (const char *found = at; (found = memchr(found, leads[i], (size_t)(end - found))) != NULL;
              found++)
             if (break_bytes(found, end) > 0)
@@ -95,8 +95,12 @@ int line_origins(const struct yaml_file *file, struct arena *arena, struct line_
 
 void line_origins_place(const struct line_origins *origins, size_t *line, size_t *column)
 {
-    if (*line >= origins->count)
+    if (origins->count == 0)
         return;
+    if (*line >= origins->count) { /* libyaml ends the last line itself, where no line end does */
+        *line = origins->items[origins->count - 1].line + (*line - (origins->count - 1));
+        return;
+    }
     const struct line_origin *origin = &origins->items[*line];
     *line = origin->line;
     *column += origin->column;

@@ -90,6 +90,8 @@ static void test_lines(void **state)
         {"a: 'x\xE2\x80\xA8y'\nb: *here\n", 2, 4},
         {"a: 'x\xC2\x85y'\nb: [here\n", 2, 4},
         {"a: 'x\xC2\x85y'\nb: 'here\n", 2, 4},
+        {"a: 'x\xC2\x85y'\nb: [", 2, 4},
+        {"\r\xC2\x85[[", 2, 3},
         {"a: 'x\xC2\x85y'\n---\nhere: 1\n", 3, 1},
         {"a: 'x\xC2\x85y'\n---\nhere: '\\0'\n- a: b", 4, 1},
         {"a: b\rc: \xFFhere", 2, 4},
