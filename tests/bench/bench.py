@@ -2,19 +2,16 @@
 
 Without a name: all benches."""
 
-import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import fetcher  # noqa: E402
 import manifests  # noqa: E402
 import support  # noqa: E402
-from fetcher import GIB, MIB, generated_digest, timed  # noqa: E402
+from fetcher import GIB, MIB, generated_digest, peak_memory_mib, timed  # noqa: E402
 
 ROUNDS = 3
 
@@ -53,26 +50,15 @@ def bench_download(bench):
         world.close()
 
 
-def peak_memory_mib(world, size):
-    """VmHWM of applying four packages of this size."""
-    for number in range(4):
-        pathlib.Path(world.repository / "teams").mkdir(parents=True, exist_ok=True)
-    world.team("Workstations", *[{"url": f"/big{number}.deb", "hash_sha256": generated_digest(size, 20 + number)} for number in range(4)])
-    process = subprocess.Popen([support.TENDER, "apply"], env=world.environment(), stdout=subprocess.DEVNULL, stderr=(world.root / "err").open("w"))
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise RuntimeError((world.root / "err").read_text())
-    return usage.ru_maxrss / 1024
-
-
 def bench_memory(bench):
+    """Peak memory of applying four packages, large and small."""
     peaks = {}
     for size in (64 * MIB, GIB):
         script = {"packages": {f"/big{number}.deb": {"size": size, "seed": 20 + number} for number in range(4)}}
         world = support.World(script=script)
         try:
-            peaks[size] = peak_memory_mib(world, size)
+            world.team("Workstations", *[{"url": f"/big{number}.deb", "hash_sha256": generated_digest(size, 20 + number)} for number in range(4)])
+            peaks[size] = peak_memory_mib(world, "apply")
         finally:
             world.close()
     bench.bar("peak memory of applying four 1 GiB packages", peaks[GIB], 32, " MiB")

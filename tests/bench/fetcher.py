@@ -211,17 +211,17 @@ def bench_hosts(bench):
     bench.bar("ten hosts, one asks to wait: the other nine's time / without it", median(with_it) / median(without), 1.1)
 
 
-def peak_memory_mib(folder, *arguments):
+def peak_memory_mib(world, *arguments):
     """VmHWM: what wait4 tells would hold the memory of this interpreter, whose copy the process was before exec."""
-    shutil.rmtree(folder.world.state, ignore_errors=True)
-    process = subprocess.Popen([support.TENDER, "fetch", *arguments], env=folder.world.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shutil.rmtree(world.state, ignore_errors=True)
+    process = subprocess.Popen([support.TENDER, *arguments], env=world.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = 0
     while process.poll() is None:
         with open(f"/proc/{process.pid}/status") as status:
             peak = max([peak, *[int(line.split()[1]) for line in status if line.startswith("VmHWM")]])
         time.sleep(0.02)
     if process.returncode != 0:
-        raise RuntimeError("the fetch failed")
+        raise RuntimeError(f"tender {arguments[0]} failed")
     return peak / 1024
 
 
@@ -231,7 +231,7 @@ def bench_transfer_memory(bench):
         entries = [{"url": f"/big{number}.deb", "hash_sha256": generated_digest(GIB, 30 + number)} for number in range(8)]
         for count in (1, 8):
             folder.world.team("Workstations", *entries[:count])
-            bench.bar(f"peak memory of {count} × 1 GiB at once", peak_memory_mib(folder, "--parallel", "8", "--parallel-per-host", "8"), 24, " MiB")
+            bench.bar(f"peak memory of {count} × 1 GiB at once", peak_memory_mib(folder.world, "fetch", "--parallel", "8", "--parallel-per-host", "8"), 24, " MiB")
 
 
 BENCHES = {"clean": bench_clean, "many": bench_many, "resets": bench_resets, "backup": bench_backup, "hosts": bench_hosts, "transfer-memory": bench_transfer_memory}
