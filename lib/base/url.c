@@ -254,3 +254,8 @@ bool url_is_http(const char *url)
         return false;
     return scheme_is(&parts, "http") || scheme_is(&parts, "https");
 }
+
+bool url_is_prefix(const char *url)
+{
+    return url_is_http(url) && strpbrk(url, "?# \t\r\n") == NULL;
+}

@@ -20,5 +20,7 @@ const char *url_host(const char *url, char *out, size_t size);
 /* The last path segment, percent-decoded for people to read, without query; "" if none. Returns out. */
 const char *url_file_name(const char *url, char *out, size_t size);
 bool url_is_http(const char *url); /* http:// or https://, with a host; a port is 1 to 65535 */
+/* The same, and other URLs may begin with it: no query, no fragment, no blank. */
+bool url_is_prefix(const char *url);
 
 #endif

@@ -25,7 +25,7 @@ static int set_base(struct fleet *fleet, const char *url, struct err *e)
     char shown[URL_TEXT_BYTES];
     if (text_is_empty(url))
         return err_set(e, ERR_CONFIG, "no Fleet server: set FLEET_URL or --fleet-url");
-    if (!url_is_http(url) || strpbrk(url, "?# \t\r\n") != NULL)
+    if (!url_is_prefix(url))
         return err_set(e, ERR_CONFIG, "\"%s\" is no address of a Fleet server (https://fleet.example.com)",
                        url_redact(url, shown, sizeof shown));
     if (strstr(url, "/api/") != NULL)

@@ -142,7 +142,7 @@ static int check_rule(struct settings_reader *reader, const struct yaml_node *no
     if (rule->prefix == NULL && !says(node, "prefix"))
         return diagnose_at(reader->load, RULE_MISSING_KEY, node, NULL, e,
                            "a source needs \"prefix\": how its URLs begin");
-    if (rule->prefix != NULL && (!url_is_http(rule->prefix) || strpbrk(rule->prefix, "?# \t\r\n") != NULL))
+    if (rule->prefix != NULL && !url_is_prefix(rule->prefix))
         return diagnose_at(
             reader->load, RULE_URL, yaml_get(node, "prefix"), NULL, e,
             "the prefix %s must begin with http:// or https:// and a host, without \"?\" and \"#\"",

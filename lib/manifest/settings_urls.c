@@ -16,7 +16,7 @@ static int check_url(struct settings_reader *reader, const struct yaml_node *nod
                      bool is_prefix, struct err *e)
 {
     char shown[URL_TEXT_BYTES];
-    if (url_is_http(url) && strpbrk(url, is_prefix ? "?# \t\r\n" : " \t\r\n") == NULL)
+    if (is_prefix ? url_is_prefix(url) : url_is_http(url) && strpbrk(url, " \t\r\n") == NULL)
         return 0;
     return diagnose_at(reader->load, RULE_URL, node, NULL, e,
                        "the %s %s must begin with http:// or https:// and a host%s",

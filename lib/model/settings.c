@@ -148,7 +148,7 @@ static int append_to_list(struct string_list *list, const char *text, struct are
 static int check_prefix(const char *text, const char *where, struct err *e)
 {
     char shown[URL_TEXT_BYTES];
-    if (url_is_http(text) && strpbrk(text, "?# \t\r\n") == NULL)
+    if (url_is_prefix(text))
         return 0;
     return err_set(
         e, ERR_CONFIG,
@@ -173,8 +173,7 @@ static int check_characters(const struct setting *setting, const char *text, con
 static int check_server(const struct setting *setting, const char *text, const char *where, struct err *e)
 {
     char shown[URL_TEXT_BYTES];
-    if (strcmp(setting->name, "fleet-url") != 0 || text[0] == '\0' ||
-        (url_is_http(text) && strpbrk(text, "?# ") == NULL))
+    if (strcmp(setting->name, "fleet-url") != 0 || text[0] == '\0' || url_is_prefix(text))
         return 0;
     return err_set(e, ERR_CONFIG, "%s: \"%s\" is no address of a Fleet server (https://fleet.example.com)",
                    where, url_redact(text, shown, sizeof shown));

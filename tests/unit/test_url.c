@@ -27,8 +27,8 @@ static void test_redact(void **state)
         {"https://user:s3@cret@example.com/a", "https://***@example.com/a"},
         {"https://user:s3%40cret@example.com/a", "https://***@example.com/a"},
         {"ssh://git:s3cret@example.com/a.git", "ssh://***@example.com/a.git"},
-        /* a password with a character that ends the authority */
         {"https://", "https://"},
+        /* a password with a character that ends the authority */
         {"https://user:s3/cret@example.com/a", "https://***"},
         {"https://user:s3?cret@example.com/a", "https://***"},
         {"https://user:s3#cret@example.com/a", "https://***"},
@@ -211,12 +211,34 @@ static void test_is_http(void **state)
         assert_int_equal(url_is_http(cases[i].url), cases[i].expected);
 }
 
+static void test_is_prefix(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        bool expected;
+    } cases[] = {
+        {"https://example.com", true},
+        {"http://example.com:8080/a/", true},
+        {"https://example.com/a?b", false},
+        {"https://example.com/a#b", false},
+        {"https://example.com/a b", false},
+        {"https://example.com/a\tb", false},
+        {"https://example.com/\r\n", false},
+        {"ftp://example.com/", false},
+        {"https://", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+        assert_int_equal(url_is_prefix(cases[i].url), cases[i].expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redact),  cmocka_unit_test(test_redact_in_any_size),
         cmocka_unit_test(test_host),    cmocka_unit_test(test_file_name),
-        cmocka_unit_test(test_is_http),
+        cmocka_unit_test(test_is_http), cmocka_unit_test(test_is_prefix),
     };
     return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }
