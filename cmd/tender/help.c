@@ -1,4 +1,5 @@
 /* Help texts, made from the tables of commands and settings. */
+#include "base/text.h"
 #include "commands.h"
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +9,8 @@ enum { NAME_COLUMN = 34, LINE_COLUMNS = 80 };
 /* Columns of the next word: bytes that begin a character. */
 static int word_columns(const char *text, size_t *length)
 {
-    int columns = 0;
     *length = strcspn(text, " \n");
-    for (size_t i = 0; i < *length; i++)
-        columns += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return columns;
+    return (int)text_count_characters(text, *length);
 }
 
 /* Prints the text in lines of at most LINE_COLUMNS; the first one begins where the cursor stands, at

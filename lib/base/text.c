@@ -140,6 +140,14 @@ static size_t utf8_sequence(const unsigned char *text, size_t left)
     return length;
 }
 
+size_t text_count_characters(const char *text, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
 void text_mark_cut(char *text, size_t size)
 {
     static const char ellipsis[] = "…";

@@ -33,6 +33,8 @@ bool text_character_deceives(unsigned character);
  * ends too) and bytes that are no UTF-8 become `instead`; cut with "…" if it does not fit into `size`.
  * Returns out. */
 const char *text_printable(const char *text, size_t length, char instead, char *out, size_t size);
+/* The bytes that begin a character of UTF-8. */
+size_t text_count_characters(const char *text, size_t length);
 /* Ends a text that did not fit into its `size` bytes with "…" (where that fits), not in the middle of a
  * character. */
 void text_mark_cut(char *text, size_t size);

@@ -1,5 +1,6 @@
 /* A text's lines: which bytes they are, and which of libyaml's lines lies where in them. */
 #include "manifest/lines.h"
+#include "base/text.h"
 #include <string.h>
 
 static bool is_line_end(const char *at)
@@ -79,16 +80,17 @@ int line_origins(const struct yaml_file *file, struct arena *arena, struct line_
         if (slot == NULL)
             return -1;
         *slot = here;
-        for (; at < end && !is_line_end(at) && break_bytes(at, end) == 0; at++)
-            here.column += ((unsigned char)*at & 0xC0) != 0x80;
+        const char *begin = at;
+        while (at < end && !is_line_end(at) && break_bytes(at, end) == 0)
+            at++;
         if (at == end)
             return 0;
         if (is_line_end(at)) {
             at = line_next(at, end);
             here = (struct line_origin){.line = here.line + 1};
         } else {
+            here.column += text_count_characters(begin, (size_t)(at - begin)) + 1;
             at += break_bytes(at, end);
-            here.column++;
         }
     }
 }

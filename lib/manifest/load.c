@@ -268,31 +268,38 @@ static int find_team_files(struct finder *finder, struct err *e)
                     base[0] == '\0' ? "at the root" : "in ", base);
 }
 
-/* default.yml beside the folder of teams: only its `software` is looked at. */
-static int check_default_file(struct load *load, const char *base, struct err *e)
+/* Only its `software` is looked at: what else is in it is not ours to judge. */
+static int check_default_file(struct load *load, const char *path, struct err *e)
+{
+    struct file_problem unreadable;
+    const struct yaml_node *root;
+    struct err problem = {.class = ERR_NONE};
+    struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
+    if (file == NULL || reference_read(load, path, file, &unreadable, e) < 0)
+        return -1;
+    if (unreadable.is_missing)
+        return 0;
+    const char *reason = unreadable.text;
+    if (reason == NULL) {
+        if (yaml_parse(file, load->arena, &root, &problem) == 0)
+            return team_file_check_organisation(load, root, e);
+        if (problem.class != ERR_MANIFEST)
+            return err_set(e, problem.class, "%s", problem.text);
+        reason = problem.text;
+    }
+    const struct place place = {.file = path, .line = problem.line, .column = problem.column};
+    return diagnose(load, RULE_ORGANISATION_FILE, file, place, NULL, e,
+                    "whether its \"software\" is empty can't be checked: %s", reason);
+}
+
+/* Beside a folder of teams. */
+static int check_default_names(struct load *load, const char *base, struct err *e)
 {
     static const char *const names[] = {"default.yml", "default.yaml"};
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        struct file_problem unreadable;
-        const struct yaml_node *root = NULL;
-        struct err problem = {.class = ERR_NONE};
         const char *path = reference_join(load, base, names[i], e);
-        struct yaml_file *file = arena_alloc(load->arena, sizeof *file, e);
-        if (path == NULL || file == NULL || reference_read(load, path, file, &unreadable, e) < 0)
+        if (path == NULL || check_default_file(load, path, e) < 0)
             return -1;
-        if (unreadable.is_missing)
-            continue;
-        if (unreadable.text == NULL && yaml_parse(file, load->arena, &root, &problem) < 0 &&
-            problem.class != ERR_MANIFEST)
-            return err_set(e, problem.class, "%s", problem.text);
-        const char *text = unreadable.text != NULL ? unreadable.text
-                           : err_is_set(&problem)  ? problem.text
-                                                   : NULL;
-        const struct place place = {.file = path, .line = problem.line, .column = problem.column};
-        if (text == NULL ? team_file_check_organisation(load, root, e) < 0
-                         : diagnose(load, RULE_ORGANISATION_FILE, file, place, NULL, e,
-                                    "whether its \"software\" is empty can't be checked: %s", text) < 0)
-            return -1; /* what else is in it is not ours to judge */
     }
     return 0;
 }
@@ -303,7 +310,7 @@ static int check_default_files(struct load *load, const struct finder *finder, s
         bool is_done = false;
         for (size_t k = 0; k < i; k++)
             is_done = is_done || strcmp(finder->bases[i], finder->bases[k]) == 0;
-        if (!is_done && check_default_file(load, finder->bases[i], e) < 0)
+        if (!is_done && check_default_names(load, finder->bases[i], e) < 0)
             return -1;
     }
     return 0;

@@ -61,7 +61,7 @@ int diagnose(struct load *load, enum rule rule, struct yaml_file *file, struct p
 /* A key that stands in its mapping before. `advice` may be NULL. */
 int diagnose_twice(struct load *load, const struct yaml_node *key, const struct yaml_node *first,
                    const char *advice, struct err *e) MUST_CHECK;
-/* A value with a tag that is not YAML's own. */
+/* A value that yaml_is_decorated. */
 int diagnose_decoration(struct load *load, const struct yaml_node *node, struct err *e) MUST_CHECK;
 /* "<<" that was not merged. */
 int diagnose_merge_key(struct load *load, const struct yaml_pair *pair, struct err *e) MUST_CHECK;

@@ -35,8 +35,7 @@ int mapping_read(struct load *load, const struct yaml_node *node, struct mapping
         int index = mapping_find(mapping->names, mapping->count, pair->key);
         if (index >= 0 && mapping->keys[index] == NULL) {
             mapping->keys[index] = pair->key;
-            mapping->values[index] =
-                yaml_is_null(pair->value) && !pair->value->is_tagged ? NULL : pair->value;
+            mapping->values[index] = yaml_is_null(pair->value) ? NULL : pair->value;
             continue;
         }
         mapping->has_errors = true;

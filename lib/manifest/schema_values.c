@@ -36,14 +36,6 @@ int schema_wrong_kind(const struct value *value, const char *expected, struct er
                        "\"%s\" must be %s, not %s", value->field->key, expected, yaml_kind_text(value->node));
 }
 
-static size_t count_characters(const char *text)
-{
-    size_t count = 0;
-    for (; *text != '\0'; text++)
-        count += ((unsigned char)*text & 0xC0) != 0x80;
-    return count;
-}
-
 /* Where an empty text says: as Fleet has it. */
 static bool may_be_empty(const struct field *field)
 {
@@ -60,13 +52,20 @@ static const char several_lines[] =
     "stands on several lines, which YAML joins with blanks: write it on one line";
 
 /* What no value of one line may hold; NULL if it is fine. */
-static const char *text_fault(const struct value *value, const struct yaml_node *node, const char *text)
+static const char *text_fault(const struct value *value, const struct yaml_node *node, const char *text,
+                              const char **advice)
 {
+    *advice = NULL;
     if (text[0] == '\0')
         return may_be_empty(value->field) ? NULL : "is empty";
     long control = name_find_control(text);
-    if (control < 0)
-        return is_joined(value, node) ? several_lines : NULL;
+    if (control < 0 && !is_joined(value, node))
+        return NULL;
+    if (control < 0) {
+        if (strstr(text, " - ") != NULL)
+            *advice = "a \"- \" that is indented deeper than the entry above it is part of its text";
+        return several_lines;
+    }
     if (text[control] != '\n' && text[control] != '\r')
         return text[control] == '\t' ? "holds a tab" : "holds a control character";
     if (!node->is_block)
@@ -93,19 +92,17 @@ int schema_read_scalar(const struct value *value, const struct yaml_node *node, 
         return 0;
     }
     size_t most = value->field->max;
-    size_t characters = most == 0 || strlen(text) <= most ? 0 : count_characters(text);
+    size_t length = strlen(text);
+    size_t characters = most == 0 || length <= most ? 0 : text_count_characters(text, length);
     if (characters > most) {
         value->entry->has_errors = true;
         return diagnose_at(load, RULE_TEXT, node, NULL, e,
                            "\"%s\" has %zu characters; at most %zu are allowed", value->field->key,
                            characters, most);
     }
-    const char *fault = text_fault(value, node, text);
+    const char *advice;
+    const char *fault = text_fault(value, node, text, &advice);
     if (fault != NULL) {
-        const char *advice =
-            fault == several_lines && strstr(text, " - ") != NULL
-                ? "a \"- \" that is indented deeper than the entry above it is part of its text"
-                : NULL;
         value->entry->has_errors = true;
         return diagnose_at(load, RULE_TEXT, node, advice, e, "\"%s\" %s", value->field->key, fault);
     }

@@ -302,7 +302,7 @@ static int read_pair(struct settings_reader *reader, const struct yaml_node *roo
 }
 
 /* Those of lists, mappings and empty values; a text's are told where it is read. */
-static int check_tags(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
+static int check_decorations(struct settings_reader *reader, const struct yaml_node *node, struct err *e)
 {
     if (yaml_is_decorated(node) && (node->kind != YAML_SCALAR || node->length == 0)) {
         reader->settings->selection_in_doubt = true; /* whatever it was to say */
@@ -310,17 +310,17 @@ static int check_tags(struct settings_reader *reader, const struct yaml_node *no
             return -1;
     }
     for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->count; i++)
-        if (check_tags(reader, node->items[i], e) < 0)
+        if (check_decorations(reader, node->items[i], e) < 0)
             return -1;
     for (size_t i = 0; node->kind == YAML_MAPPING && i < node->count; i++)
-        if (check_tags(reader, node->pairs[i].value, e) < 0)
+        if (check_decorations(reader, node->pairs[i].value, e) < 0)
             return -1;
     return 0;
 }
 
 static int read_root(struct settings_reader *reader, const struct yaml_node *root, struct err *e)
 {
-    if (check_tags(reader, root, e) < 0)
+    if (check_decorations(reader, root, e) < 0)
         return -1;
     if (root->kind != YAML_MAPPING) {
         reader->settings->selection_in_doubt = true;

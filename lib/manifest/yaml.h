@@ -77,8 +77,7 @@ int yaml_fault_explain(const struct yaml_fault *fault, struct err *e);
 /* yaml_words.c: the same by libyaml's words alone. */
 int yaml_fault_by_words(const struct yaml_fault *fault, const char *problem, struct err *e);
 /* yaml_bytes.c: text that can't be read at all: not UTF-8, UTF-16, control characters. `offset` is where
- * libyaml stopped.
- */
+ * libyaml stopped. */
 int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e);
 
 /* A missing value, null or ~; never a quoted text. NULL counts as null. */

@@ -24,9 +24,7 @@ int yaml_fault_bytes(const struct yaml_file *file, size_t offset, struct err *e)
     const char *stop = at + (offset < file->length ? offset : file->length);
     for (const char *next; (next = line_next(at, file->text + file->length)) <= stop && next > at; at = next)
         line++;
-    size_t column = 0;
-    for (; at < stop; at++)
-        column += ((unsigned char)*at & 0xC0) != 0x80;
+    size_t column = text_count_characters(at, (size_t)(stop - at));
     err_fill(e, ERR_MANIFEST, "%s", bytes_text(file, offset));
     err_at(e, file->path, (int)line + 1, (int)column + 1);
     return -1;

@@ -15,17 +15,24 @@ static bool is_blank(const struct line *line)
     return true;
 }
 
-/* The last line before `number` that is neither blank nor a comment; its number, or SIZE_MAX. */
+/* From the line with this number to the last one above it that is neither blank nor a comment; false where
+ * there is none. */
+static bool go_up(const struct yaml_file *file, struct line *line, size_t *number)
+{
+    while (*number > 0) {
+        *line = line_at(line_back(line->text, file->text), file->text + file->length);
+        (*number)--;
+        if (!is_blank(line))
+            return true;
+    }
+    return false;
+}
+
+/* The number of that line, or SIZE_MAX. */
 static size_t line_before(const struct yaml_file *file, size_t number)
 {
-    const char *at = line_of(file, number).text;
-    while (number-- > 0) {
-        at = line_back(at, file->text);
-        const struct line line = line_at(at, file->text + file->length);
-        if (!is_blank(&line))
-            return number;
-    }
-    return SIZE_MAX;
+    struct line line = line_of(file, number);
+    return go_up(file, &line, &number) ? number : SIZE_MAX;
 }
 
 static bool begins_entry(const struct line *line)
@@ -107,21 +114,18 @@ static int fail_character(const struct yaml_fault *fault, struct err *e)
 }
 
 /* The last "[" or "{" at a line's end above the fault, with nothing that closes it between: its number and
- * column; false if there is none near. (Each line is sought from the file's beginning.) */
+ * column; false if there is none near. */
 static bool find_open_bracket(const struct yaml_fault *fault, size_t *number, size_t *column)
 {
     enum { LINES_MOST = 50 };
-    size_t at = fault->line;
-    for (int i = 0; i < LINES_MOST && (at = line_before(fault->file, at)) != SIZE_MAX; i++) {
-        const struct line line = line_of(fault->file, at);
+    struct line line = line_of(fault->file, fault->line);
+    *number = fault->line;
+    for (int i = 0; i < LINES_MOST && go_up(fault->file, &line, number); i++) {
         size_t end = line.length;
         while (end > 0 && line.text[end - 1] == ' ')
             end--;
         if (line.text[end - 1] == '[' || line.text[end - 1] == '{') {
-            *number = at;
-            *column = 0;
-            for (size_t k = 0; k + 1 < end; k++)
-                *column += ((unsigned char)line.text[k] & 0xC0) != 0x80;
+            *column = text_count_characters(line.text, end - 1);
             return true;
         }
         if (memchr(line.text, ']', end) != NULL || memchr(line.text, '}', end) != NULL)
@@ -233,19 +237,18 @@ static void note_column(struct columns *columns, size_t mine, size_t column, siz
     }
 }
 
-static struct columns find_columns(const struct yaml_file *file, size_t line_number, size_t mine)
+static struct columns find_columns(const struct yaml_file *file, size_t number, size_t mine)
 {
     struct columns columns = {.deeper = SIZE_MAX, .shallower = SIZE_MAX};
-    size_t number = line_before(file, line_number);
-    for (int looked = 0; number != SIZE_MAX && columns.shallower == SIZE_MAX && looked < 200; looked++) {
-        const struct line line = line_of(file, number);
+    enum { LINES_MOST = 200 };
+    struct line line = line_of(file, number);
+    for (int i = 0; i < LINES_MOST && columns.shallower == SIZE_MAX && go_up(file, &line, &number); i++) {
         size_t content = line.indent;
         if (begins_entry(&line))
             for (content++; content < line.length && line.text[content] == ' ';)
                 content++;
         note_column(&columns, mine, content, number);
         note_column(&columns, mine, line.indent, number);
-        number = line_before(file, number);
     }
     return columns;
 }
@@ -334,11 +337,8 @@ static int fail_conflict(const struct yaml_fault *fault, struct err *e)
     char text[128];
     const char *at = fault->file->text;
     const char *end = at + fault->file->length;
-    for (size_t number = 0; at < end; number++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        struct line line = {.text = at, .length = (size_t)((newline == NULL ? end : newline) - at)};
-        if (line.length > 0 && at[line.length - 1] == '\r')
-            line.length--;
+    for (size_t number = 0; at < end; at = line_next(at, end), number++) {
+        const struct line line = line_at(at, end);
         bool is_at_fault = number == fault->line || (fault->context != NULL && number == fault->context_line);
         const char *mark = conflict_mark(&line, is_at_fault);
         if (mark != NULL) {
@@ -346,7 +346,6 @@ static int fail_conflict(const struct yaml_fault *fault, struct err *e)
                      "a Git conflict marker (\"%s\"): finish the merge, and remove the markers", mark);
             return fail(fault, number, 0, e, text);
         }
-        at = newline == NULL ? end : newline + 1;
     }
     return 0;
 }

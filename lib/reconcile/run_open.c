@@ -104,8 +104,8 @@ int run_read_manifests(struct run *run, struct err *e)
     const struct settings *settings = run->settings;
     if (run->until == RECONCILE_SETTINGS && settings->repository == NULL && settings->directory == NULL)
         return 0; /* what flags, the environment and the defaults say */
-    run->deadline_monotonic_ms = run_deadline_ms(
-        started_ms, settings->limits.deadline_ms); /* as far as flags and the environment say */
+    /* As far as flags and the environment say; tender.yml may say more. */
+    run->deadline_monotonic_ms = run_deadline_ms(started_ms, settings->limits.deadline_ms);
     if (open_repository(run, e) < 0)
         return -1;
     struct manifest_options options = {

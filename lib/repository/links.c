@@ -40,10 +40,10 @@ static int follow(struct walk *walk, const char *path, const char *link, const c
 {
     if (++walk->links > LINKS_MAX)
         return err_set(e, ERR_REPOSITORY, "%s: more than %d symbolic links", path, LINKS_MAX);
-    if (walk->trail != NULL && walk->rest[0] == '\0')
-        walk->trail->is_link = true;
-    if (walk->trail != NULL)
+    if (walk->trail != NULL) {
+        walk->trail->is_link = walk->trail->is_link || walk->rest[0] == '\0';
         snprintf(walk->trail->paths[walk->trail->count++], PATH_MAX, "%s", link);
+    }
     if (target[0] == '/')
         return err_set(e, ERR_REPOSITORY, "%s is a symbolic link out of the repository", path);
     char rest[PATH_MAX];

@@ -234,6 +234,15 @@ static void test_utf8(void **state)
     }
 }
 
+static void test_count_characters(void **state)
+{
+    (void)state;
+    assert_int_equal(text_count_characters("", 0), 0);
+    assert_int_equal(text_count_characters("abc", 2), 2);
+    assert_int_equal(text_count_characters("aé…😀", strlen("aé…😀")), 4);
+    assert_int_equal(text_count_characters("é", 1), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_printable),
         cmocka_unit_test(test_printable_never_breaks),
         cmocka_unit_test(test_mark_cut),
+        cmocka_unit_test(test_count_characters),
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_edit_distance),
         cmocka_unit_test(test_nearest),
