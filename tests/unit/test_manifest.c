@@ -563,7 +563,7 @@ static void test_everybody_is_related(void **state)
     done(&loaded);
 }
 
-/* A hundred thousand aliases of one faulty entry: one finding (`./dev bench manifests` says how quickly). */
+/* A hundred thousand aliases of one faulty entry: one finding (`./dev bench long-files` says how quickly). */
 static void test_many_aliases(void **state)
 {
     (void)state;
